@@ -1,0 +1,206 @@
+"""One door to Claude: the anthropic SDK, else the `claude` program used as a text function."""
+
+import importlib.util
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import LLMError, LLMReplyError, LLMUnavailableError, SetupError
+from .pace import TryAgainError
+from .program import LIMIT, Program, find_program
+from .types import Notice, Reply, Run
+from .words import clip, inert
+
+if TYPE_CHECKING:
+    import anthropic
+
+NO_CLIENT = (
+    "no Claude client: set ANTHROPIC_API_KEY, or install Claude Code and sign in (`claude`), "
+    "or search without one: --no-expand --no-rerank"
+)
+
+
+def connect(model: str, environ: Mapping[str, str]) -> "Doors":
+    """Return the doors to Claude this machine has, best first; raises SetupError when it has none."""
+    doors: list[SDK | Program] = []
+    if importlib.util.find_spec("anthropic") and _has_credentials(environ):
+        doors.append(SDK(model))
+    if path := find_program(environ.get("PATH", "")):
+        doors.append(Program(path, model, environ))
+    if not doors:
+        raise SetupError(NO_CLIENT)
+    return Doors(doors)
+
+
+def _has_credentials(environ: Mapping[str, str]) -> bool:
+    """Whether the SDK could find credentials: the places it looks, without its second of import."""
+    names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID")
+    if any(environ.get(name, "").strip() for name in names):
+        return True
+    config, home, roaming = (environ.get(name) for name in ("ANTHROPIC_CONFIG_DIR", "HOME", "APPDATA"))
+    folders = [
+        config and Path(config),
+        home and Path(home, ".config/anthropic"),
+        roaming and Path(roaming, "Anthropic"),
+    ]
+    return any(
+        Path(folder, "active_config").exists() or Path(folder, "configs").is_dir() for folder in folders if folder
+    )
+
+
+class Doors:
+    """The first door that opens; one that is shut is named once and not tried again."""
+
+    def __init__(self, doors: "Sequence[SDK | Program]") -> None:
+        """Try the doors in this order."""
+        self._doors = list(doors)
+        self.model = self._doors[0].model
+
+    def ask(
+        self,
+        prompt: str,
+        *,
+        system: str,
+        schema: Mapping[str, object] | None,
+        max_tokens: int,
+        run: Run,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Return the reply of the first door that is not shut; raises LLMError."""
+        while True:
+            door = self._doors[0]
+            try:
+                reply = door.ask(prompt, system=system, schema=schema, max_tokens=max_tokens, run=run, on_text=on_text)
+            except LLMUnavailableError as error:
+                if len(self._doors) == 1:
+                    raise
+                self._doors.pop(0)
+                run.notify(Notice(stage="llm", text=f"{error}; using {self._doors[0].name} instead"))
+            else:
+                run.meter.count("tokens.in", reply.tokens_in)
+                run.meter.count("tokens.out", reply.tokens_out)
+                return reply
+
+    def close(self) -> None:
+        """End what is still under way; nothing outlives the run."""
+        for door in self._doors:
+            door.close()
+
+
+class SDK:
+    """Claude through the anthropic package, imported at the first question: it takes a second."""
+
+    name = "the anthropic SDK"
+
+    def __init__(self, model: str) -> None:
+        """Ask this model."""
+        self.model = model
+
+    def ask(
+        self,
+        prompt: str,
+        *,
+        system: str,
+        schema: Mapping[str, object] | None,
+        max_tokens: int,
+        run: Run,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Reply:
+        """Return the model's reply; raises LLMUnavailableError when the SDK or its credentials are of no use."""
+        client = _sdk_client()
+        # Valid for Haiku 4.5 and its successors: no sampling parameter, no prefill, thinking off.
+        asked: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": max_tokens,
+            "system": system,
+            "messages": [{"role": "user", "content": prompt}],
+            "thinking": {"type": "disabled"},
+        }
+        if schema is not None:
+            asked["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+
+        def request() -> Reply:
+            run.meter.count("claude.sdk")
+            with _explained():
+                asked["timeout"] = min(LIMIT, run.left())
+                if on_text is None:
+                    return _reply(client.messages.create(**asked), self.name)
+                with client.messages.stream(**asked) as stream:
+                    for text in stream.text_stream:
+                        on_text(text)
+                    return _reply(stream.get_final_message(), self.name)
+
+        try:
+            return run.pace.send(request, run, service="claude")
+        except TimeoutError:
+            raise LLMError("Claude did not answer in time") from None
+
+    def close(self) -> None:
+        """Do nothing: a connection ends with the process."""
+
+
+def _sdk_client() -> "anthropic.Anthropic":
+    logger = logging.getLogger("anthropic")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    try:
+        import anthropic
+    except ImportError as error:
+        raise LLMUnavailableError(f"the anthropic SDK cannot be imported ({inert(str(error))})") from error
+    with _explained():
+        # Retries are pace's; a redirect would carry the key elsewhere.
+        return anthropic.Anthropic(max_retries=0, http_client=anthropic.DefaultHttpxClient(follow_redirects=False))
+
+
+def _reply(message: "anthropic.types.Message", door: str) -> Reply:
+    # A successor may think first, so the text is not always the first block.
+    text = "".join(block.text for block in message.content or () if block.type == "text")
+    if not text.strip():
+        raise LLMReplyError(f"Claude answered without text (it stopped for {inert(str(message.stop_reason))})")
+    return Reply(
+        text=text,
+        tokens_in=message.usage.input_tokens,
+        tokens_out=message.usage.output_tokens,
+        model=message.model,
+        door=door,
+        whole=message.stop_reason != "max_tokens",
+    )
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what the SDK raises into our errors; its own texts can hold the key, so only statuses are quoted."""
+    import anthropic
+
+    try:
+        yield
+    except anthropic.APIStatusError as error:
+        raise _refusal(error) from error
+    except anthropic.APITimeoutError as error:
+        raise LLMError("Claude did not answer in time") from error
+    except anthropic.APIConnectionError as error:
+        raise TryAgainError(LLMError("Claude could not be reached: the connection failed")) from error
+    except (anthropic.AnthropicError, TypeError) as error:
+        # Without credentials the SDK raises a plain TypeError at the first call, not an error of its own.
+        raise LLMUnavailableError("the anthropic SDK found no usable credentials") from error
+    except (ValueError, AttributeError) as error:
+        raise LLMReplyError("Claude's answer was not in the form its API promises") from error
+
+
+def _refusal(error: "anthropic.APIStatusError") -> Exception:
+    status = error.status_code
+    said = clip(inert(error.api_message or ""), 150)
+    text = f"Claude refused ({status}{': ' + said if said else ''})"
+    if status in (401, 402, 403) or (status == 400 and "credit" in said.lower()):
+        return LLMUnavailableError(f"the anthropic SDK's credentials were refused ({status})")
+    if status in (429, 529):
+        return TryAgainError(LLMError(text), after=_seconds(error.response.headers.get("retry-after")), busy=True)
+    if status in (408, 409) or status >= 500:
+        return TryAgainError(LLMError(text))
+    return LLMError(text)
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    return float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdigit() else None

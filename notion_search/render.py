@@ -1,0 +1,216 @@
+"""Stage 5: results as text, for people or for programs; progress while they are awaited."""
+
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
+
+from .fields import key_properties
+from .types import Answer, Event, Meter, Read, Result, Searched
+from .words import display_width, fit, graphemes, inert
+
+if TYPE_CHECKING:
+    import rich.console
+
+PROPERTY_CAP = 4
+INDENT = 4
+RELEVANCE_WIDTH = 9  # the width of its heading
+EDITED_WIDTH = 10  # 2026-11-30
+# Below this the date moves to the line of the properties, so that the title keeps half of the width.
+NARROW = 60
+NARROWEST = 24
+
+# Controls that JSON itself leaves bare, and the marks that turn the direction of a terminal's text.
+_UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def render_json(results: Sequence[Result], *, ascii_only: bool = False) -> str:
+    """Return the results as one JSON array with a final newline; page text in it is data no terminal acts on."""
+    text = json.dumps([_public(result) for result in results], ensure_ascii=ascii_only, indent=2, allow_nan=False)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+
+
+def _public(result: Result) -> Mapping[str, object]:
+    """Return the public keys, in their order; keys are only ever added."""
+    page = result.candidate
+    return {
+        "id": page.id,
+        "url": page.url,
+        "title": page.title,
+        "relevance": result.relevance,
+        "snippet": result.snippet,
+        "excerpt": page.excerpt,
+        "properties": page.properties,
+        "source": page.source,
+        "last_edited": page.edited,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line, in one style."""
+
+    text: str
+    style: str = ""
+
+
+Line = tuple[Span, ...]
+
+
+def render_table(results: Sequence[Result], *, width: int, color: bool) -> str:
+    """Return the results as lines of at most `width` cells; a link always stands whole on a line of its own."""
+    lines = list(_table(results, max(width, NARROWEST)))
+    if color and (painted := _painted(lines)) is not None:
+        return painted
+    return "".join("".join(span.text for span in line).rstrip() + "\n" for line in lines)
+
+
+def _table(results: Sequence[Result], width: int) -> Iterator[Line]:
+    judged = any(result.relevance is not None for result in results)
+    yield _row(Span(" #", "dim"), "Title", "Relevance" if judged else None, "Edited", width, "dim")
+    for number, result in enumerate(results, 1):
+        page = result.candidate
+        relevance = None if not judged else "-" if result.relevance is None else f"{result.relevance:.2f}"
+        yield _row(Span(f"{number:>2}", "dim"), inert(page.title), relevance, _day(page.edited), width, "bold")
+        yield from _details(result, width)
+
+
+def _row(number: Span, title: str, relevance: str | None, edited: str, width: int, style: str) -> Line:
+    tail = "" if relevance is None else f"  {relevance:>{RELEVANCE_WIDTH}}"
+    if width >= NARROW:
+        tail += f"  {edited:<{EDITED_WIDTH}}"
+    room = width - INDENT - display_width(tail)
+    shown = fit(title, room)
+    padding = " " * (room - display_width(shown))
+    return (number, Span("  "), Span(shown, style), Span(padding + tail, "dim" if style == "dim" else "cyan"))
+
+
+def _details(result: Result, width: int) -> Iterator[Line]:
+    page = result.candidate
+    margin = Span(" " * INDENT)
+    # The judge's words stand bare, the page's own in quotes.
+    words = inert(result.snippet) if result.snippet else f"“{inert(page.excerpt)}”" if page.excerpt else ""
+    for line in wrap(words, width - INDENT):
+        yield (margin, Span(line))
+    shown = [f"{name}: {text}" for name, text in key_properties(page.properties)[:PROPERTY_CAP]]
+    if width < NARROW and page.edited:
+        shown.append(_day(page.edited))
+    for line in wrap(" · ".join(shown), width - INDENT):
+        yield (margin, Span(line, "dim"))
+    yield (margin, Span(page.url, f"link {page.url}"))
+
+
+def _day(edited: str | None) -> str:
+    return inert(edited or "")[:EDITED_WIDTH]
+
+
+def wrap(text: str, width: int) -> Iterator[str]:
+    """Yield lines of at most `width` cells, broken at blanks, inside a word only where it is longer than a line."""
+    line = ""
+    for word in text.split():
+        joined = f"{line} {word}" if line else word
+        if display_width(joined) <= width:
+            line = joined
+            continue
+        if line:
+            yield line
+        line = ""
+        for cluster in graphemes(word):
+            if display_width(line + cluster) > width:
+                yield line
+                line = ""
+            line += cluster
+    if line:
+        yield line
+
+
+def _painted(lines: Sequence[Line]) -> str | None:
+    """Return the lines in colour, or None where rich is not installed."""
+    try:
+        from rich.console import Console
+        from rich.style import Style
+        from rich.text import Text
+    except ImportError:
+        return None
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, color_system="standard", legacy_windows=False)
+    for line in lines:
+        text = Text()
+        for span in line:
+            kind, _, link = span.style.partition(" ")
+            # The text is appended, never parsed: brackets and colons in a title stay what they are.
+            text.append(span.text, Style(color="blue", link=link) if kind == "link" else span.style)
+        text.rstrip()
+        console.print(text, soft_wrap=True)
+    return out.getvalue()
+
+
+def explain(answer: Answer, meter: Meter) -> Iterator[str]:
+    """Yield what the run did, a line a subject, from the counts taken where it happened."""
+    facts, counts = answer.facts, meter.counts
+    yield "variants: " + " · ".join(inert(variant) for variant in facts.variants)
+    found = ", ".join(f"{number} for '{inert(variant)}'" for _, variant, number in facts.listings)
+    yield f"found: {found}; {facts.candidates} candidates, {facts.read} read, {len(answer.results)} results"
+    for service in ("notion", "claude"):
+        calls = {name.partition(".")[2]: n for name, n in sorted(counts.items()) if name.startswith(service + ".")}
+        kinds = ", ".join(f"{number} {kind}" for kind, number in calls.items())
+        yield f"{service} calls: {sum(calls.values())}" + (f" ({kinds})" if kinds else "")
+    caches = {
+        name.removeprefix("cache."): number for name, number in sorted(counts.items()) if name.startswith("cache.")
+    }
+    yield "cache: " + (
+        ", ".join(f"{number} {name.replace('.', ' ')}" for name, number in caches.items()) or "not asked"
+    )
+    yield f"tokens: {counts['tokens.in']} in, {counts['tokens.out']} out"
+    yield "seconds: " + ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in meter.seconds.items())
+
+
+class Progress:
+    """What the user sees of a run under way: lines, and on a terminal a status that is gone at the end."""
+
+    def __init__(self, stream: TextIO, *, drawn: bool) -> None:
+        """Write to the stream; `drawn` asks for the status line, where rich and the terminal can draw one."""
+        self._stream = stream
+        self._console = _console(stream) if drawn else None
+        self._status = self._console.status("searching", spinner="dots") if self._console else None
+
+    def event(self, event: Event) -> None:
+        """Show how far the run is."""
+        if self._status:
+            self._status.update(_stage(event))
+
+    def say(self, line: str) -> None:
+        """Print a line without disturbing the status."""
+        if self._console:
+            self._console.out(line, highlight=False)
+        else:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    def __enter__(self) -> "Progress":
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status:
+            self._status.stop()
+
+
+def _stage(event: Event) -> str:
+    if isinstance(event, Searched):
+        return f"reading {event.candidates} pages"
+    if isinstance(event, Read):
+        return f"reading pages: {event.done} of {event.total}" if event.done < event.total else "judging"
+    return "done"
+
+
+def _console(stream: TextIO) -> "rich.console.Console | None":
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    console = Console(file=stream)
+    return console if console.is_terminal and not console.is_dumb_terminal else None

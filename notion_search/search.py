@@ -1,0 +1,88 @@
+"""Stage 2: run every variant through every source and keep one candidate a page."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from .errors import NotFoundError, SourceError, UnauthorizedError, UsageError
+from .types import Candidate, Failure, Handle, Listing, Notice, Pending, Run, Scope, Source
+from .words import fold
+
+# The reranker reads every candidate in one prompt; thirty keep it near 4,000 tokens.
+CANDIDATE_CAP = 30
+# The constant of reciprocal rank fusion as its authors measured it: Cormack, Clarke and Büttcher, SIGIR 2009.
+RRF_CONSTANT = 60
+
+
+def search(
+    variants: Sequence[str],
+    scope: Scope,
+    sources: Sequence[Source],
+    run: Run,
+    *,
+    already: Sequence[Handle[Listing]],
+) -> tuple[Listing, ...]:
+    """Return one listing for each source and variant that answered, in that order.
+
+    `already` holds each source's search of the first variant, under way. Raises SourceError when nothing
+    answered, and whatever would make every search fail: an unknown id, a filter that does not fit, a token.
+    """
+    others = [
+        [run.pace.submit(partial(source.search, variant, scope, run), run) for variant in variants[1:]]
+        for source in sources
+    ]
+    handles = [handle for own, rest in zip(already, others, strict=True) for handle in (own, *rest)]
+    outcomes = [handle.outcome(run.deadline) for handle in handles]
+    failures = [outcome for outcome in outcomes if not isinstance(outcome, Listing)]
+    for failure in failures:
+        if isinstance(failure, Failure) and isinstance(failure.error, UsageError | NotFoundError | UnauthorizedError):
+            raise failure.error
+    if len(failures) == len(outcomes):
+        raise _reason(failures[0])
+    if failures:
+        text = f"{len(failures)} of {len(outcomes)} searches failed ({_reason(failures[0])}); showing the others' pages"
+        run.notify(Notice(stage="search", text=text))
+    return tuple(outcome for outcome in outcomes if isinstance(outcome, Listing))
+
+
+def _reason(failure: Failure | Pending | Listing) -> Exception:
+    if isinstance(failure, Failure) and not isinstance(failure.error, TimeoutError):
+        return failure.error
+    return SourceError("no answer within the time; --timeout gives more")
+
+
+def fuse(listings: Sequence[Listing], query: str, *, cap: int = CANDIDATE_CAP) -> tuple[Candidate, ...]:
+    """Return each page once, at most `cap`, those most variants agree on first.
+
+    One variant alone keeps the source's order. Several: reciprocal rank fusion, an exact title first,
+    then the better position. Pages no variant's words found come last.
+    """
+    pages: dict[tuple[str, str], Candidate] = {}
+    agreement: dict[tuple[str, str], float] = {}
+    for listing in listings:
+        for candidate in _once_each(listing.candidates):
+            key = (candidate.source, candidate.id)
+            pages[key] = _merged(pages[key], candidate) if key in pages else candidate
+            share = 1 / (RRF_CONSTANT + candidate.position) if candidate.found_by else 0.0
+            agreement[key] = agreement.get(key, 0.0) + share
+    several = len({listing.variant for listing in listings}) > 1
+
+    def place(key: tuple[str, str]) -> tuple[bool, bool, float, int]:
+        page = pages[key]
+        exact = several and fold(page.title) == fold(query)
+        return (not page.found_by, not exact, -agreement[key] if several else 0.0, page.position)
+
+    return tuple(pages[key] for key in sorted(pages, key=place)[:cap])
+
+
+def _once_each(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return each page at its best position; Notion itself may list one twice."""
+    best: dict[str, Candidate] = {}
+    for candidate in candidates:
+        best.setdefault(candidate.id, candidate)
+    return tuple(best.values())
+
+
+def _merged(one: Candidate, other: Candidate) -> Candidate:
+    found_by = tuple(dict.fromkeys((*one.found_by, *other.found_by)))
+    return replace(one, position=min(one.position, other.position), found_by=found_by)

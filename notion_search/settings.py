@@ -1,0 +1,114 @@
+"""The environment and the paths it names, read once into one frozen value."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from .errors import SetupError
+
+TOKEN_VARIABLES = ("NOTION_TOKEN", "NOTION_API_TOKEN", "NOTION_API_KEY")
+SECRET_VARIABLES = (*TOKEN_VARIABLES, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+NOTION_URL = "https://api.notion.com"
+MODEL = "claude-haiku-4-5"
+CALLS_PER_MINUTE = 180  # Notion's budget on Free and Plus plans; 600 on Business and Enterprise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment says."""
+
+    notion_url: str
+    model: str
+    calls_per_minute: int
+    cache_folder: Path | None
+    """None where the environment names no home to keep a cache in."""
+    environ: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str]) -> "Settings":
+        """Return the settings; raises SetupError naming the variable that is unusable."""
+        return cls(
+            notion_url=secure_url("NOTION_API_BASE_URL", environ.get("NOTION_API_BASE_URL", "").strip() or NOTION_URL),
+            model=environ.get("NOTION_SEARCH_MODEL", "").strip() or MODEL,
+            calls_per_minute=_positive("NOTION_SEARCH_CALLS_PER_MINUTE", environ, CALLS_PER_MINUTE),
+            cache_folder=_cache_folder(environ),
+            environ=environ,
+        )
+
+    def notion_token(self) -> str:
+        """Return the first token set, trimmed; raises SetupError when there is none or it cannot be sent."""
+        for name in TOKEN_VARIABLES:
+            token = self.environ.get(name, "").strip()
+            if token:
+                return sendable(name, token)
+        raise SetupError(
+            "no Notion token: set NOTION_TOKEN to an integration's token "
+            "(made at https://www.notion.so/profile/integrations), or try --demo"
+        )
+
+    def check_claude(self) -> None:
+        """Raise SetupError when an address or a key for Claude is set that must not be used."""
+        url = self.environ.get("ANTHROPIC_BASE_URL", "").strip()
+        if url:
+            secure_url("ANTHROPIC_BASE_URL", url)
+        for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+            key = self.environ.get(name, "").strip()
+            if key:
+                sendable(name, key)
+
+
+def secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return every credential the environment holds, for keeping them out of what is shown."""
+    return tuple(value for name in SECRET_VARIABLES if (value := environ.get(name, "").strip()))
+
+
+def sendable(name: str, token: str) -> str:
+    """Return the token when it can travel in a header; raises SetupError, showing no part of it."""
+    if re.fullmatch(r"""[!#-&(-_a-~]+""", token):  # visible ASCII without quotation marks
+        return token
+    raise SetupError(
+        f"{name}: the token holds a character that cannot be sent (a blank, a quotation mark, a line break "
+        "or a letter outside ASCII): copy it again, without quotes"
+    )
+
+
+def secure_url(name: str, url: str) -> str:
+    """Return the address without a trailing slash when a token may go there; raises SetupError otherwise."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise SetupError(f"{name}: not a web address: expected https://host") from None
+    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment or parts.username is not None:
+        raise SetupError(f"{name}: expected https://host, with no user, query or fragment")
+    if parts.scheme == "http" and not _is_loopback(host):
+        raise SetupError(f"{name}: http would show the token to the network: use https (http only to this machine)")
+    return url.rstrip("/")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _positive(name: str, environ: Mapping[str, str], default: int) -> int:
+    text = environ.get(name, "").strip()
+    if not text:
+        return default
+    if text.isascii() and text.isdigit() and 1 <= int(text[:7]) <= 100_000:
+        return int(text)
+    raise SetupError(f"{name}: expected a whole number from 1 to 100000")
+
+
+def _cache_folder(environ: Mapping[str, str]) -> Path | None:
+    # The XDG rules ignore a relative path: https://specifications.freedesktop.org/basedir-spec/latest/
+    for name, below in (("XDG_CACHE_HOME", ()), ("HOME", (".cache",)), ("LOCALAPPDATA", ())):
+        root = environ.get(name, "")
+        if root and Path(root).is_absolute():
+            return Path(root, *below, "notion-search")
+    return None
