@@ -9,7 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
@@ -155,7 +155,9 @@ def _query_text(words: Sequence[str]) -> str:
     if control:
         raise UsageError(f"the query holds a control character (U+{ord(control):04X}): leave it out")
     if not has_text(text):
-        raise UsageError('no query: say what to look for, as in notion-search "AI agents" (see notion-search --help)')
+        raise UsageError(
+            'no query: say what to look for, as in notion-search "release plan" (see notion-search --help)'
+        )
     if len(text) > LONGEST_QUERY:
         raise UsageError(f"the query has {len(text)} characters; at most {LONGEST_QUERY} are searched for: shorten it")
     return clean(text)
@@ -172,7 +174,8 @@ def _stdin() -> str:
 def _answer(query: Query, options: argparse.Namespace, settings: Settings) -> tuple[Answer, Meter]:
     """Wire the edges the options ask for and walk the pipeline over them."""
     deadline = time.monotonic() + options.timeout
-    with Progress(sys.stderr, drawn=not options.quiet) as progress:
+    with ExitStack() as closing:
+        progress = closing.enter_context(Progress(sys.stderr, drawn=not options.quiet))
         run = Run(
             deadline=deadline,
             pace=Pacer(calls_per_minute=settings.calls_per_minute),
@@ -182,17 +185,16 @@ def _answer(query: Query, options: argparse.Namespace, settings: Settings) -> tu
         )
         token = "demo" if options.demo else settings.notion_token()
         claude = _claude(options, settings, run)
-        try:
-            source = _notion(token, options, settings, deadline, whole=claude is not None and not options.no_rerank)
-            # Before anything is asked of Claude: a mistyped id ends the run here.
-            source.check(query.scope, run)
-            cache = _cache(options, settings, run)
-            expander = ClaudeExpander(claude, cache) if claude and not options.no_expand else None
-            judge = ClaudeJudge(claude, cache, show=query.limit) if claude and not options.no_rerank else None
-            answer = pipeline.run(query, sources=(source,), expander=expander, judge=judge, run=run)
-        finally:
-            if claude:
-                claude.close()
+        if claude:
+            closing.callback(claude.close)
+        source = _notion(token, options, settings, deadline, whole=claude is not None and not options.no_rerank)
+        closing.callback(source.close)
+        # Before anything is asked of Claude: a mistyped id ends the run here.
+        source.check(query.scope, run)
+        cache = _cache(options, settings, run)
+        expander = ClaudeExpander(claude, cache) if claude and not options.no_expand else None
+        judge = ClaudeJudge(claude, cache, show=query.limit) if claude and not options.no_rerank else None
+        answer = pipeline.run(query, sources=(source,), expander=expander, judge=judge, run=run)
     return answer, run.meter
 
 

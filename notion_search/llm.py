@@ -2,6 +2,7 @@
 
 import importlib.util
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,7 @@ class Doors:
 
     def __init__(self, doors: "Sequence[SDK | Program]") -> None:
         """Try the doors in this order."""
+        self._all = tuple(doors)
         self._doors = list(doors)
         self.model = self._doors[0].model
 
@@ -85,7 +87,7 @@ class Doors:
 
     def close(self) -> None:
         """End what is still under way; nothing outlives the run."""
-        for door in self._doors:
+        for door in self._all:
             door.close()
 
 
@@ -97,6 +99,8 @@ class SDK:
     def __init__(self, model: str) -> None:
         """Ask this model."""
         self.model = model
+        self._lock = threading.Lock()
+        self._client: anthropic.Anthropic | None = None
 
     def ask(
         self,
@@ -109,7 +113,7 @@ class SDK:
         on_text: Callable[[str], None] | None = None,
     ) -> Reply:
         """Return the model's reply; raises LLMUnavailableError when the SDK or its credentials are of no use."""
-        client = _sdk_client()
+        client = self._connect()
         # Valid for Haiku 4.5 and its successors: no sampling parameter, no prefill, thinking off.
         asked: dict[str, Any] = {
             "model": self.model,
@@ -138,7 +142,15 @@ class SDK:
             raise LLMError("Claude did not answer in time") from None
 
     def close(self) -> None:
-        """Do nothing: a connection ends with the process."""
+        """Close the connection."""
+        if self._client is not None:
+            self._client.close()
+
+    def _connect(self) -> "anthropic.Anthropic":
+        with self._lock:
+            if self._client is None:
+                self._client = _sdk_client()
+            return self._client
 
 
 def _sdk_client() -> "anthropic.Anthropic":

@@ -170,13 +170,16 @@ class _Loader:
         self._sources.append(source)
         parent = {"type": "data_source_id", "data_source_id": key, "database_id": database["id"]}
         for row in given.get("rows", ()):
-            self._row(row, parent, schema)
+            self._row(row, parent, schema, _results(given["schema"]))
 
-    def _row(self, given: Json, parent: Json, schema: Json) -> None:
+    def _row(self, given: Json, parent: Json, schema: Json, results: Mapping[str, str]) -> None:
         values = given.get("values", {})
         title = next((values.get(name, "") for name, column in schema.items() if column["type"] == "title"), "")
         page = self._page_object(given, parent, title)
-        page["properties"] = {name: self._property(column, values.get(name), page) for name, column in schema.items()}
+        page["properties"] = {
+            name: self._property(column, values.get(name), page, results.get(name, ""))
+            for name, column in schema.items()
+        }
 
     def _page_object(self, given: Json, parent: Json, title: object) -> Json:
         key = given.get("id") or self._new_id("page")
@@ -224,12 +227,16 @@ class _Loader:
         key = self._people.setdefault(name, _id(f"user:{name}"))
         return {"object": "user", "id": key, "name": name, "avatar_url": None, "type": "person", "person": {}}
 
-    def _property(self, column: Json, value: Any, page: Json) -> Json:  # noqa: ANN401 -- any JSON value
+    def _property(self, column: Json, value: Any, page: Json, result: str) -> Json:  # noqa: ANN401 -- any JSON value
         kind = column["type"]
-        filled = {"id": column["id"], "type": kind, kind: self._filled(kind, column, value, page)}
-        if kind == "relation":
-            filled["has_more"] = False
-        return filled
+        if kind == "formula":
+            content = _result(result, value)
+        elif kind == "rollup":
+            content = {**_result(result, value), "function": column[kind]["function"]}
+        else:
+            content = self._filled(kind, column, value, page)
+        more = {"has_more": False} if kind == "relation" else {}
+        return {"id": column["id"], "type": kind, kind: content, **more}
 
     def _filled(self, kind: str, column: Json, value: Any, page: Json) -> Any:  # noqa: ANN401 -- any JSON value
         match kind:
@@ -254,10 +261,6 @@ class _Loader:
                 return bool(value)
             case "unique_id":
                 return {"prefix": column[kind]["prefix"], "number": value}
-            case "formula":
-                return _result(column[kind]["result"], value)
-            case "rollup":
-                return {**_result(column[kind]["result"], value), "function": column[kind]["function"]}
             case "verification":
                 return {"state": value or "unverified", "verified_by": None, "date": None}
             case "button":
@@ -367,7 +370,13 @@ def _detail(kind: str, detail: Any, key: str) -> Json:  # noqa: ANN401 -- any JS
         return {"prefix": detail}
     if kind == "relation":
         return {"data_source_id": detail, "type": "single_property", "single_property": {}}
-    return detail or {}
+    return {name: value for name, value in (detail or {}).items() if name != "result"}
+
+
+def _results(schema: Mapping[str, Any]) -> dict[str, str]:
+    """Return what each formula and rollup comes to; Notion's own schema does not say it."""
+    details = {name: next(iter(spec.values())) for name, spec in schema.items() if isinstance(spec, dict)}
+    return {name: detail["result"] for name, detail in details.items() if isinstance(detail, dict)}
 
 
 def _new_option(column: str, index: int, name: str) -> Json:

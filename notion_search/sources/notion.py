@@ -75,6 +75,10 @@ class NotionSource:
         self._small: dict[str, tuple[threading.Lock, list[Sequence[Mapping[str, Any]] | None]]] = {}
         self._told: set[str] = set()
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def check(self, scope: Scope, run: Run) -> None:
         """Look up the databases the user named, once a run; raises for an unknown id or a filter that does not fit."""
         with self._lock:

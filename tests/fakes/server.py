@@ -2,6 +2,7 @@
 
 import json
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -176,8 +177,10 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _reset(self, beginning: bytes) -> None:
         self.wfile.write(beginning)
-        # Lingering for no time makes the close a reset.
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        # Lingering for no time turns the close into a reset; the reader's reference would put the close off.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.rfile.close()
+        self.connection.close()
         self.close_connection = True
 
     def _drip(self, body: bytes, seconds: float) -> None:

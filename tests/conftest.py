@@ -1,0 +1,201 @@
+"""The doors of the tool: arguments, environment, files, PATH and loopback sockets."""
+
+import ipaddress
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from notion_search import cli
+
+from .builders import small_workspace
+from .fakes.claude import FakeClaude
+from .fakes.notion import FakeNotion
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = Path(__file__).parent / "golden"
+TOKEN = "ntn_T0pS3cretZ9qLw8Xv"
+KEY = "sk-ant-K3yForTestsOnly55"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+    parser.addoption("--without", default="", help="packages that cannot be imported in this run, by comma")
+
+
+def pytest_configure(config):
+    for name in filter(None, config.getoption("--without").split(",")):
+        sys.modules[name] = None  # what import and find_spec take for a package that is not there
+    sys.addaudithook(_loopback_only)
+
+
+def _loopback_only(event, arguments):
+    if event == "socket.connect" and arguments[0].family in (socket.AF_INET, socket.AF_INET6):
+        host = arguments[1][0]
+    elif event == "socket.getaddrinfo":
+        host = arguments[0]
+    else:
+        return
+    if host not in (None, "", "localhost") and not _is_loopback(host):
+        raise RuntimeError(f"a test tried to reach {host}")
+
+
+def _is_loopback(host):
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def outside(monkeypatch, tmp_path):
+    """An environment that knows no one: no credential, an empty home and PATH, a folder of its own."""
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "CLAUDE", "NOTION_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    for name in ("XDG_CACHE_HOME", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("home", "bin", "cwd"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.chdir(tmp_path / "cwd")
+    return tmp_path
+
+
+@pytest.fixture
+def serve_notion(monkeypatch):
+    """Start Notion over a workspace and point the environment at it."""
+    servers = []
+
+    def serve(workspace=None, **options) -> FakeNotion:
+        server = FakeNotion(workspace or small_workspace(), **options)
+        servers.append(server)
+        monkeypatch.setenv("NOTION_TOKEN", TOKEN)
+        monkeypatch.setenv("NOTION_API_BASE_URL", server.url)
+        return server
+
+    yield serve
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def notion(serve_notion) -> FakeNotion:
+    """Notion over the small workspace."""
+    return serve_notion()
+
+
+@pytest.fixture
+def claude_server():
+    """Claude, at no door yet."""
+    with FakeClaude() as server:
+        yield server
+
+
+@pytest.fixture
+def sdk(claude_server, monkeypatch):
+    """Claude behind the SDK."""
+    pytest.importorskip("anthropic", reason="this run is without the SDK")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", claude_server.url)
+    return claude_server
+
+
+@pytest.fixture
+def program(claude_server, outside):
+    """Claude behind the `claude` program."""
+    claude_server.install(outside / "bin")
+    return claude_server
+
+
+@pytest.fixture
+def claude(request):
+    """Claude behind the best door of this run."""
+    has_sdk = "anthropic" not in request.config.getoption("--without")
+    return request.getfixturevalue("sdk" if has_sdk else "program")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A run that is over."""
+
+    out: str
+    err: str
+    code: int
+
+    @property
+    def json(self):
+        return json.loads(self.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+    @property
+    def titles(self):
+        return [result["title"] for result in self.json]
+
+    @property
+    def notices(self):
+        return [line for line in self.err.splitlines() if line.startswith("notion-search: ")]
+
+
+@pytest.fixture
+def run(capsys) -> Callable[..., Ended]:
+    """Run the real main in this process."""
+
+    def run(*arguments: str) -> Ended:
+        capsys.readouterr()
+        code = cli.main(list(arguments))
+        out, err = capsys.readouterr()
+        return Ended(out=out, err=err, code=int(code))
+
+    return run
+
+
+@pytest.fixture
+def start(request, outside) -> Callable[..., subprocess.Popen]:
+    """Start the tool as a process of its own."""
+    without = [name for name in request.config.getoption("--without").split(",") if name]
+    (outside / "site").mkdir()
+    blocked = "".join(f"sys.modules[{name!r}] = None\n" for name in without)
+    (outside / "site" / "sitecustomize.py").write_text(f"import sys\n{blocked}")
+
+    def start(*arguments: str, **options) -> subprocess.Popen:
+        environment = {**os.environ, "PYTHONPATH": f"{outside / 'site'}{os.pathsep}{ROOT}", **options.pop("env", {})}
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = [sys.executable, "-m", "notion_search", *arguments]
+        return subprocess.Popen(command, env=environment, **{**pipes, **options})
+
+    return start
+
+
+@pytest.fixture
+def run_process(start) -> Callable[..., Ended]:
+    """Run the tool as a process of its own, to its end."""
+
+    def run(*arguments: str, stdin: bytes | None = None, timeout: float = 60, **options) -> Ended:
+        if stdin is not None:
+            options["stdin"] = subprocess.PIPE
+        with start(*arguments, **options) as process:
+            out, err = process.communicate(stdin, timeout=timeout)
+        return Ended(out=out.decode(errors="replace"), err=err.decode(errors="replace"), code=process.returncode)
+
+    return run
+
+
+@pytest.fixture
+def golden(request) -> Callable[[str, str], None]:
+    """Compare a whole output with its golden file; --update-golden rewrites it."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare
