@@ -45,6 +45,16 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see notion-search --help)")
 
 
+class _Help(argparse.HelpFormatter):
+    """Options spelled `--limit, -n N` in every version of Python; 3.13 changed it."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        names = ", ".join(action.option_strings)
+        return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"
+
+
 def entry() -> NoReturn:
     """Run the command of this process and end with its exit code; a crash shows no credential."""
     sys.excepthook = _redacting_hook(secrets(os.environ))
@@ -94,7 +104,9 @@ def build_parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 an answer (no matches is one), 1 failure, 2 usage, 3 setup, 4 Notion refused or "
         "cannot be reached, 130 interrupted. The token is read from NOTION_TOKEN.",
         allow_abbrev=False,
+        formatter_class=_Help,
     )
+    parser.color = False  # type: ignore[attr-defined,unused-ignore]  # 3.14 would colour the help by itself
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for; - reads it from standard input")
     add = parser.add_argument
     add("--json", action="store_true", help="print a JSON array instead of a table")
@@ -109,7 +121,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--filter",
         type=parse_filter,
         metavar="JSON",
-        help='only rows with these properties, as {"Status": "Done"} or as a filter of Notion\'s own; needs --databases',
+        help='only rows with these properties, as {"Status": "Done"} or a filter of Notion\'s; needs --databases',
     )
     add("--limit", "-n", type=_limit, default=10, metavar="N", help="show at most N results, 1 to 30 (default: 10)")
     add("--no-expand", action="store_true", help="search for the query alone, without other phrasings")

@@ -75,11 +75,7 @@ def _joins(cluster: str, char: str) -> bool:
         return True
     if "\U0001f1e6" <= char <= "\U0001f1ff":
         return len(cluster) == 1 and "\U0001f1e6" <= last <= "\U0001f1ff"
-    return _is_jamo(char, "\u1160", "\u11ff") and ("\u1100" <= last <= "\u11ff" or "\uac00" <= last <= "\ud7a3")
-
-
-def _is_jamo(char: str, first: str, last: str) -> bool:
-    return first <= char <= last
+    return "\u1160" <= char <= "\u11ff" and ("\u1100" <= last <= "\u11ff" or "\uac00" <= last <= "\ud7a3")
 
 
 def clip(text: str, limit: int) -> str:
@@ -100,8 +96,8 @@ def display_width(text: str) -> int:
 
 
 def _cells(cluster: str) -> int:
-    if "\ufe0f" in cluster:
-        return 2
+    if "\ufe0f" in cluster or "\U0001f1e6" <= cluster[0] <= "\U0001f1ff" and len(cluster) == 2:
+        return 2  # an emoji by its selector, a flag by its two letters
     char = cluster[0]
     if unicodedata.category(char) in ("Mn", "Me", "Cf", "Cc"):
         return 0
@@ -135,9 +131,12 @@ def stem(term: str) -> str:
     """Return a folded English word without its commonest endings, a Korean one without its particle."""
     if not term.isascii():
         return _without_particle(term)
+    if term.endswith(("ss", "us", "is")):
+        return term
     for ending, put in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
-        if term.endswith(ending) and len(term) - len(ending) >= 3 and not term.endswith(("ss", "us", "is")):
-            return term[: len(term) - len(ending)] + put
+        short = term.removesuffix(ending) + put
+        if term.endswith(ending) and len(short) >= 3:
+            return short
     return term
 
 

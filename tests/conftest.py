@@ -183,7 +183,8 @@ def run_process(start) -> Callable[..., Ended]:
             options["stdin"] = subprocess.PIPE
         with start(*arguments, **options) as process:
             out, err = process.communicate(stdin, timeout=timeout)
-        return Ended(out=out.decode(errors="replace"), err=err.decode(errors="replace"), code=process.returncode)
+        out, err = ((stream or b"").decode(errors="replace") for stream in (out, err))
+        return Ended(out=out, err=err, code=process.returncode)
 
     return run
 

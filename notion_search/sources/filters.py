@@ -200,7 +200,7 @@ class _Place:
 
     def called(self, name_or_id: str) -> _Column:
         """Return the property of this name or id, as Notion takes either."""
-        ids = {_text(prop, "id"): name for name, prop in self.schema.items()}
+        ids = {known: name for name, prop in self.schema.items() if (known := _text(prop, "id"))}
         by_id = ids.get(name_or_id) or {unquote(known): name for known, name in ids.items()}.get(unquote(name_or_id))
         return self.named(by_id if by_id and name_or_id not in self.schema else name_or_id)
 
