@@ -86,7 +86,7 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 
 def _main(argv: Sequence[str]) -> int:
     options = build_parser().parse_intermixed_args(argv)
-    query = _query(options)
+    query = _query(options, reads_stdin=options.query == ["-"] and "--" not in argv)
     settings = Settings.read(os.environ)
     answer, meter = _answer(query, options, settings)
     if options.explain:
@@ -102,7 +102,8 @@ def build_parser() -> argparse.ArgumentParser:
         usage="notion-search [options] QUERY...",
         description="Find pages in Notion by meaning: Claude widens the query, Notion is searched, Claude ranks.",
         epilog="Exit codes: 0 an answer (no matches is one), 1 failure, 2 usage, 3 setup, 4 Notion refused or "
-        "cannot be reached, 130 interrupted. The token is read from NOTION_TOKEN.",
+        "cannot be reached, 130 interrupted, 143 terminated. The token is read from NOTION_TOKEN, else "
+        "NOTION_API_TOKEN, else NOTION_API_KEY.",
         allow_abbrev=False,
         formatter_class=_Help,
     )
@@ -150,17 +151,18 @@ def _seconds(text: str) -> float:
     raise UsageError(f"--timeout: expected seconds above 0, at most {LONGEST_RUN}, got '{inert(text)[:40]}'")
 
 
-def _query(options: argparse.Namespace) -> Query:
+def _query(options: argparse.Namespace, *, reads_stdin: bool) -> Query:
     """Return what is asked; raises UsageError before anything is sent."""
     databases = parse_databases(options.databases) if options.databases is not None else ()
     if options.filter and not databases:
         raise UsageError("--filter: name the database too (--databases ID): Notion filters rows of databases only")
     scope = Scope(databases=tuple(str(ref) for ref in databases), property_filter=options.filter)
-    return Query(text=_query_text(options.query), scope=scope, limit=options.limit)
+    text = _query_text(_stdin() if reads_stdin else " ".join(options.query))
+    return Query(text=text, scope=scope, limit=options.limit)
 
 
-def _query_text(words: Sequence[str]) -> str:
-    text = " ".join((_stdin() if words == ["-"] else " ".join(words)).split())
+def _query_text(typed: str) -> str:
+    text = " ".join(typed.split())
     if any("\ud800" <= char <= "\udfff" for char in text):
         raise UsageError("the query holds bytes that are not text: type it in the terminal's own encoding")
     control = next((char for char in text if char < " " or "\x7f" <= char <= "\x9f"), None)

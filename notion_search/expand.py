@@ -53,7 +53,7 @@ def expand(query: str, llm: LLM, cache: Cache, run: Run) -> tuple[str, ...]:
     """Return the query first, then the model's other phrasings, five at most. Raises LLMError."""
     key = variants_key(query, llm.model)
     stored = cache.get(key)
-    if stored and (variants := _usable(query, stored.get("variants"))):
+    if stored and len(variants := _usable(query, stored.get("variants"))) > 1:
         run.meter.count("cache.variants.hit")
         return variants
     run.meter.count("cache.variants.miss")
@@ -93,7 +93,7 @@ def _only_list(value: object) -> Sequence[object]:
 
 def _usable(query: str, stored: object) -> tuple[str, ...]:
     found = stored if isinstance(stored, list) else []
-    return _first_each((query, *(item for item in found if isinstance(item, str)))) if found else ()
+    return _first_each((query, *(item for item in found if isinstance(item, str))))
 
 
 def _first_each(texts: Sequence[str]) -> tuple[str, ...]:

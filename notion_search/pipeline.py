@@ -21,6 +21,7 @@ from .types import (
     Query,
     Result,
     Run,
+    Scope,
     Searched,
     Source,
 )
@@ -101,19 +102,20 @@ def _explain_nothing(query: Query, sources: Sequence[Source], run: Run) -> None:
     listings = [outcome for outcome in outcomes if isinstance(outcome, Listing)]
     if not listings:
         return
-    anything = any(listing.candidates for listing in listings)
-    run.notify(Notice(stage="search", text=_NOTHING[bool(query.scope.databases), anything]))
+    run.notify(Notice(stage="search", text=_nothing(query.scope, any(listing.candidates for listing in listings))))
 
 
-# By whether the user named databases, and whether they or the workspace hold any page.
-_NOTHING = {
-    (False, True): "pages are shared with this token, but no title has these words: try other or fewer words",
-    (False, False): (
-        "no page at all is shared with this token: in Notion open a page, ••• > Connections, and add the integration"
-    ),
-    (True, True): "the databases hold rows that pass, but none with these words: try other or fewer words",
-    (True, False): "no row of the databases passes: they are empty, or --filter leaves nothing",
-}
+def _nothing(scope: Scope, anything: bool) -> str:  # noqa: FBT001 - both are read where they are passed
+    if not scope.databases and anything:
+        return "pages are shared with this token, but no title has these words: try other or fewer words"
+    if not scope.databases:
+        return (
+            "no page at all is shared with this token: in Notion open a page, ••• > Connections, "
+            "and add the integration"
+        )
+    if anything:
+        return "the databases hold rows, but none with these words: try other or fewer words"
+    return "no row passes --filter: try another" if scope.property_filter else "the databases hold no rows"
 
 
 def _facts(variants: tuple[str, ...], listings: Sequence[Listing], candidates: Sequence[Candidate]) -> Facts:

@@ -25,7 +25,9 @@ def _number(score: object) -> tuple[float, bool] | None:
         value = float(match[1]) if "." in match[1] else int(match[1])
         if match[2] == "%":
             return value / 100, True
-        return (value / int(match[3]), True) if match[3] and int(match[3]) else (value, False)
+        if match[3]:
+            return (value / int(match[3]), True) if int(match[3]) else None
+        return value, False
     if isinstance(score, bool) or not isinstance(score, int | float):
         return None
     try:

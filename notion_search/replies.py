@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 # A reply is short. These bounds keep a hostile one from costing quadratic time.
 LONGEST = 100_000  # characters
-MOST_STARTS = 2_000
+PATIENCE = 4_000_000  # characters behind brackets that open nothing as they stand
 
 _START = re.compile(r"[\[{]")
 _STRAIGHT = str.maketrans("“”„‟", '""""')
+# A string, closed or not, is passed over whole: a comma inside it is text.
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[\]}])', re.DOTALL)
 
 
 def find_json(text: str) -> Iterator[object]:
@@ -19,49 +21,28 @@ def find_json(text: str) -> Iterator[object]:
     whole objects it still holds.
     """
     text = text[:LONGEST]
-    position = 0
-    for _ in range(MOST_STARTS):
-        start = _START.search(text, position)
-        if not start:
-            return
-        decoded = _decode(text, start.start())
-        if decoded is None:
-            position = start.end()
-        else:
-            value, position = decoded
-            yield value
+    position, patience = 0, PATIENCE
+    while patience > 0 and (start := _START.search(text, position)):
+        position = start.end()
+        for reading in _readings(text, start.start()):
+            try:
+                value, position = json.JSONDecoder().raw_decode(reading, start.start())
+            except (ValueError, RecursionError):
+                patience -= len(text) - start.start()
+            else:
+                yield value
+                break
 
 
-def _decode(text: str, start: int) -> tuple[object, int] | None:
-    for candidate in (text, _without_trailing_commas(text, start), text.translate(_STRAIGHT)):
-        try:
-            return json.JSONDecoder().raw_decode(candidate, start)
-        except (ValueError, RecursionError):
-            continue
-    return None
+def _readings(text: str, start: int) -> Iterator[str]:
+    """Yield the text as it is, then mended in ways that leave every character its place."""
+    yield text
+    yield _without_trailing_commas(text, start)
+    straight = text.translate(_STRAIGHT)
+    if straight != text:
+        yield straight
+        yield _without_trailing_commas(straight, start)
 
 
 def _without_trailing_commas(text: str, start: int) -> str:
-    """Return the text with blanks for commas before a closing bracket, so that positions stay."""
-    chars = list(text)
-    inside, comma = False, -1
-    for place in range(start, len(chars)):
-        char = chars[place]
-        if inside:
-            inside = char != '"' or _escaped(chars, place)
-        elif char in "]}" and comma >= 0:
-            chars[comma] = " "
-        elif char == '"':
-            inside = True
-        if char == "," and not inside:
-            comma = place
-        elif not char.isspace():
-            comma = -1
-    return "".join(chars)
-
-
-def _escaped(chars: list[str], place: int) -> bool:
-    slashes = 0
-    while chars[place - slashes - 1] == "\\":
-        slashes += 1
-    return slashes % 2 == 1
+    return text[:start] + _TRAILING_COMMA.sub(lambda match: match[1] or " ", text[start:])

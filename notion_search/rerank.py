@@ -11,7 +11,7 @@ from .fields import key_properties
 from .relevance import relevances
 from .replies import find_json
 from .types import LLM, Cache, Candidate, Notice, Result, Run
-from .words import fold, graphemes, inert
+from .words import clip, fold, graphemes, inert
 
 # A page nobody would scroll to costs as much to judge as the first; ten are judged even where fewer are shown,
 # so that the next run may show more from the stored ranking.
@@ -121,12 +121,14 @@ def _remembered(
     known = {candidate.id for candidate in candidates}
     judged: dict[str, tuple[float | None, str | None]] = {}
     for entry in entries if isinstance(entries, list) else []:
-        if not isinstance(entry, dict) or entry.get("id") not in known:
+        if not isinstance(entry, dict):
             return None
-        relevance, snippet = entry.get("relevance"), entry.get("snippet")
+        id_, relevance, snippet = entry.get("id"), entry.get("relevance"), entry.get("snippet")
+        if not isinstance(id_, str) or id_ not in known:
+            return None
         if not _is_share(relevance) or not isinstance(snippet, str | None):
             return None
-        judged[entry["id"]] = (relevance, snippet)
+        judged[id_] = (relevance, snippet)
     return _ordered(judged, candidates) if len(judged) >= needed else None
 
 
@@ -239,23 +241,16 @@ def _index(value: object) -> int | None:
     if isinstance(value, str):
         match = re.fullmatch(r"\s*\[?\s*(-?\d{1,4})\s*\]?\s*", value)
         return int(match[1]) if match else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return int(value) if value == int(value) else None
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _snippet(why: object) -> str | None:
     """Return the model's reason as one inert line without addresses: only our own data may link."""
     if not isinstance(why, str):
         return None
-    text = " ".join(re.sub(r"(?i)\b[a-z][a-z0-9+.-]*://\S+|\bwww\.\S+", "", inert(why)).split())
-    return _clipped(text, SNIPPET_LENGTH) or None
-
-
-def _clipped(text: str, limit: int) -> str:
-    kept = ""
-    for cluster in graphemes(text):
-        if len(kept) + len(cluster) > limit:
-            return kept.rstrip() + "…"
-        kept += cluster
-    return kept
+    # Looking for addresses takes time quadratic in the length, and the rest would not be shown.
+    line = inert(why[: 10 * SNIPPET_LENGTH])
+    text = " ".join(re.sub(r"(?i)\b[a-z][a-z0-9+.-]*://\S+|\bwww\.\S+", "", line).split())
+    return (text if len(text) <= SNIPPET_LENGTH else clip(text, SNIPPET_LENGTH - 1) + "…") or None

@@ -96,7 +96,7 @@ def display_width(text: str) -> int:
 
 
 def _cells(cluster: str) -> int:
-    if "\ufe0f" in cluster or "\U0001f1e6" <= cluster[0] <= "\U0001f1ff" and len(cluster) == 2:
+    if "\ufe0f" in cluster or ("\U0001f1e6" <= cluster[0] <= "\U0001f1ff" and len(cluster) == 2):
         return 2  # an emoji by its selector, a flag by its two letters
     char = cluster[0]
     if unicodedata.category(char) in ("Mn", "Me", "Cf", "Cc"):

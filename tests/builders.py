@@ -68,3 +68,27 @@ def tasks(rows: Sequence[Mapping[str, object]] | None = None, **changes: object)
     ]
     source = {"id": SOURCE_ID, "name": "Tasks", "schema": schema, "rows": some if rows is None else list(rows)}
     return {"id": DATABASE_ID, "title": "Tasks", "sources": [source], **changes}
+
+
+def notion_page(number: int = 1, title: object = "Page", **changes: object) -> dict[str, object]:
+    """A page as Notion sends it, with this title or these pieces of one, numbered for its id and its time."""
+    pieces = title if isinstance(title, list) else [{"type": "text", "text": {"content": title}, "plain_text": title}]
+    key = page_id(number)
+    page = {
+        "object": "page",
+        "id": key,
+        "created_time": "2026-01-05T09:00:00.000Z",
+        "last_edited_time": f"2026-10-{number % 30 + 1:02}T09:08:00.000Z",
+        "parent": {"type": "workspace", "workspace": True},
+        "in_trash": False,
+        "is_archived": False,
+        "properties": {"title": {"id": "title", "type": "title", "title": pieces}},
+        "url": f"https://app.notion.com/p/{key.replace('-', '')}",
+    }
+    return {**page, **changes}
+
+
+def notion_list(*objects: object, cursor: str | None = None) -> dict[str, object]:
+    """A list as Notion answers it; a cursor says there is more."""
+    kind = {"type": "page_or_data_source", "page_or_data_source": {}}
+    return {"object": "list", "results": objects, "has_more": cursor is not None, "next_cursor": cursor, **kind}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from notion_search import cli
 
@@ -30,6 +31,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # A law holds however busy the machine is.
+    settings.register_profile("laws", deadline=None)
+    settings.load_profile("laws")
     for name in filter(None, config.getoption("--without").split(",")):
         sys.modules[name] = None  # what import and find_spec take for a package that is not there
     sys.addaudithook(_loopback_only)

@@ -20,13 +20,13 @@ def texts(blocks: Iterable[object]) -> Iterator[str]:
 
 
 def excerpt(blocks: Iterable[object]) -> str:
-    """Return the first text, at most 200 characters; a caption only where there is nothing else."""
-    return clip(next(_page_text(blocks), ""), EXCERPT_LENGTH)
+    """Return the first text, at most 200 characters; a caption says what a picture shows, not what the page says."""
+    return clip(next(_own_texts(blocks), ""), EXCERPT_LENGTH)
 
 
 def opening(blocks: Iterable[object]) -> str:
     """Return the first texts in one line, at most 500 characters; it begins as the excerpt does."""
-    return clip(" ".join(_page_text(blocks)), OPENING_LENGTH)
+    return clip(" ".join(_own_texts(blocks)), OPENING_LENGTH)
 
 
 def container(blocks: Iterable[object]) -> str | None:
@@ -37,16 +37,6 @@ def container(blocks: Iterable[object]) -> str | None:
     # The children of a column list are columns: one level down, still no text.
     ordered = sorted(listed, key=lambda block: _kind(block) == "column_list")
     return next((block_id for block in ordered if (block_id := _children_of(block))), None)
-
-
-def _page_text(blocks: Iterable[object]) -> Iterator[str]:
-    listed = list(blocks)
-    own = False
-    for text in _own_texts(listed):
-        own = True
-        yield text
-    if not own:
-        yield from texts(listed)
 
 
 def _own_texts(blocks: Iterable[object]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ import httpx
 from notion_client import Client
 from notion_client.errors import HTTPResponseError, NotionClientErrorBase, RequestTimeoutError
 
-from ..errors import SourceError
+from ..errors import NotFoundError, SourceError
 from ..pace import TryAgainError
 from ..types import Candidate, Failure, Listing, Notice, Pending, Run, Scope
 from ..words import clip, fold, inert, keywords
@@ -29,6 +30,9 @@ REQUEST_CAP = 3
 # So few rows are judged whole: the judge can find the one no word matches.
 SMALL = 30
 READ_SIZE = 20  # blocks; a page that says nothing in twenty says nothing in an excerpt
+# Shares of the time left: one data source that hangs takes neither the search nor the other rows with it.
+LOOKUP_SHARE = 0.5
+ROWS_SHARE = 0.9
 
 
 def connect(token: str, url: str, deadline: float, *, whole: bool, http: httpx.Client | None = None) -> "NotionSource":
@@ -69,7 +73,7 @@ class NotionSource:
         """Look up the databases the user named, once a run; raises for an unknown id or a filter that does not fit."""
         with self._lock:
             if scope.databases and self._resolved is None:
-                self._resolved = resolve(scope, self._retrieve, self._leave_out, run)
+                self._resolved = resolve(scope, self._retrieve, self._leave_out, run.within(LOOKUP_SHARE))
 
     def search(self, variant: str, scope: Scope, run: Run) -> Listing:
         """Return the pages the variant finds: Notion's order; in databases, rows with most of its words first.
@@ -84,9 +88,10 @@ class NotionSource:
     def read(self, candidate: Candidate, run: Run) -> Candidate:
         """Return the candidate with excerpt and opening filled in, from containers one level down."""
         found = self._children(candidate.id, run)
-        inside = blocks.container(found)
-        if inside and not blocks.excerpt(found):
-            found = [*found, *self._children(inside, run)]
+        if inside := blocks.container(found):
+            # The original of a synced copy may not be shared; the page itself is read all the same.
+            with suppress(NotFoundError):
+                found = [*found, *self._children(inside, run)]
         return replace(candidate, read=True, excerpt=blocks.excerpt(found), opening=blocks.opening(found))
 
     def _children(self, block_id: str, run: Run) -> Sequence[Mapping[str, Any]]:
@@ -137,14 +142,14 @@ class NotionSource:
     # Named databases
 
     def _search_databases(self, variant: str, run: Run) -> Listing:
-        sources = self._resolved or ()
-        outcomes = run.pace.gather([partial(self._rows, source, variant, run) for source in sources], run)
+        sources, stage = self._resolved or (), run.within(ROWS_SHARE)
+        outcomes = run.pace.gather([partial(self._rows, source, variant, stage) for source in sources], stage)
         answered = [outcome for outcome in outcomes if isinstance(outcome, _Rows)]
+        if not answered:
+            raise first_error(outcomes)
         for source, outcome in zip(sources, outcomes, strict=True):
             if isinstance(outcome, Failure | Pending):
                 self._leave_out(source.id, source.title, outcome, run)
-        if not answered:
-            raise first_error(outcomes)
         # A data source has no relevance of its own: more of the variant's words first, then the newest.
         words = _wanted(variant)
         held = {row["id"]: _held(row, words) for rows in answered for row in rows.rows}
@@ -162,11 +167,14 @@ class NotionSource:
         if variant and wanted is None:  # nothing in this table can hold a word
             return _Rows(rows=(), complete=True, matched=True)
 
+        condition = filters.join(source.filter, wanted)
+
         def ask(**paging: object) -> Mapping[str, Any]:
-            return self._query(source, filters.join(source.filter, wanted), PAGE_SIZE if variant else 1, run, **paging)
+            return self._query(source, condition, PAGE_SIZE if variant else 1, run, **paging)
 
         rows, complete = self._pages(ask(), ask, REQUEST_CAP - 1, run)
-        return _Rows(rows=rows, complete=complete, matched=True)
+        # A filter too long to take the words beside it leaves looking for them to us.
+        return _Rows(rows=rows, complete=complete, matched=condition is not source.filter)
 
     def _whole_rows(self, source: DataSource, run: Run) -> Sequence[Mapping[str, Any]] | None:
         """Return all rows of a small data source, asked for once a run, or None for a larger one."""
@@ -213,7 +221,7 @@ class NotionSource:
             run.meter.count(f"notion.{kind}")
             try:
                 answer = request()
-            except (NotionClientErrorBase, httpx.HTTPError, ValueError) as error:
+            except (NotionClientErrorBase, httpx.HTTPError, ValueError, RecursionError) as error:
                 raise _translate(error) from error
             if not isinstance(answer, dict):
                 raise SourceError("Notion's answer was not in the form its API promises")
@@ -310,6 +318,6 @@ def _translate(error: Exception) -> Exception:
     if isinstance(error, httpx.TransportError):
         # The library's own text can quote a header, and so the token.
         return TryAgainError(SourceError("Notion could not be reached: the connection failed"))
-    if isinstance(error, ValueError):
+    if isinstance(error, ValueError | RecursionError):
         return TryAgainError(SourceError("Notion is unavailable: its answer was not JSON"))
     return SourceError("Notion could not be asked")
