@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check clean
+.PHONY: demo test bench check clean
 
 demo: .venv/runs ## search the built-in sample workspace; needs no token
 	@$(BIN)/notion-search --demo --no-expand --no-rerank "AI agents"
@@ -14,6 +14,9 @@ test: .venv/checks ## everything CI runs
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 	$(BIN)/pytest --without anthropic,rich
+
+bench: .venv/checks ## time whole runs against loopback servers; about four minutes
+	$(BIN)/python -m benchmarks.latency
 
 .venv/runs: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "notion-search needs Python 3.11 or newer")'

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
+from hashlib import sha256
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,6 +26,7 @@ from .search import CANDIDATE_CAP
 from .settings import MODEL, Settings, secrets
 from .sources.filters import parse_filter
 from .sources.ids import parse_databases
+from .store import PageStore, Remembering
 from .types import Answer, Cache, Meter, Notice, Query, Run, Scope
 from .words import clean, has_text, inert
 
@@ -90,7 +92,7 @@ def _main(argv: Sequence[str]) -> int:
     settings = Settings.read(os.environ)
     answer, meter = _answer(query, options, settings)
     if options.explain:
-        for line in explain(answer, meter):
+        for line in explain(answer, meter, options.model or settings.model):
             _say(line)
     return _write(partial(_rendered, answer, query, options))
 
@@ -192,7 +194,7 @@ def _answer(query: Query, options: argparse.Namespace, settings: Settings) -> tu
         progress = closing.enter_context(Progress(sys.stderr, drawn=not options.quiet))
         run = Run(
             deadline=deadline,
-            pace=Pacer(calls_per_minute=settings.calls_per_minute),
+            pace=Pacer(calls_per_minute=settings.calls_per_minute, wait_scale=settings.wait_scale),
             notify=partial(_notify, progress, quiet=options.quiet),
             emit=progress.event,
             meter=Meter(),
@@ -205,10 +207,13 @@ def _answer(query: Query, options: argparse.Namespace, settings: Settings) -> tu
         closing.callback(source.close)
         # Before anything is asked of Claude: a mistyped id ends the run here.
         source.check(query.scope, run)
-        cache = _cache(options, settings, run)
+        said = _once(run.notify)
+        cache = _cache(options, settings, said)
+        pages = _remembering(source, options, settings, said)
+        closing.callback(pages.close)
         expander = ClaudeExpander(claude, cache) if claude and not options.no_expand else None
         judge = ClaudeJudge(claude, cache, show=query.limit) if claude and not options.no_rerank else None
-        answer = pipeline.run(query, sources=(source,), expander=expander, judge=judge, run=run)
+        answer = pipeline.run(query, sources=(pages,), expander=expander, judge=judge, run=run)
     return answer, run.meter
 
 
@@ -238,10 +243,36 @@ def _notion(
     return notion.connect(token, "https://demo.invalid", deadline, whole=whole, http=demo.client())
 
 
-def _cache(options: argparse.Namespace, settings: Settings, run: Run) -> Cache:
+def _once(notify: Callable[[Notice], None]) -> Callable[[Notice], None]:
+    """Return a notify that passes on the first notice alone: cache and store share a folder and its faults."""
+    said: list[Notice] = []
+
+    def first(notice: Notice) -> None:
+        said.append(notice)
+        if len(said) == 1:
+            notify(notice)
+
+    return first
+
+
+def _cache(options: argparse.Namespace, settings: Settings, notify: Callable[[Notice], None]) -> Cache:
     if options.no_cache or settings.cache_folder is None:
         return NoCache()
-    return FileCache(settings.cache_folder, run.notify)
+    return FileCache(settings.cache_folder, notify)
+
+
+def _remembering(
+    source: "NotionSource", options: argparse.Namespace, settings: Settings, notify: Callable[[Notice], None]
+) -> "NotionSource | Remembering":
+    """Return the source with its store of pages read before, where there is a place to keep one."""
+    folder = settings.cache_folder
+    if options.demo or options.no_cache or folder is None:
+        return source
+
+    def open_store(workspace: str) -> PageStore:
+        return PageStore(folder / f"pages-{sha256(workspace.encode()).hexdigest()[:32]}.sqlite", notify)
+
+    return Remembering(source, open_store)
 
 
 def _rendered(answer: Answer, query: Query, options: argparse.Namespace, *, ascii_only: bool = False) -> str:
@@ -290,13 +321,18 @@ def _abandon_stdout() -> None:
 def _notify(progress: Progress, notice: Notice, *, quiet: bool) -> None:
     if not quiet:
         with suppress(OSError):
-            progress.say(f"notion-search: {inert(notice.text)}")
+            progress.say(_line(notice.text))
 
 
 def _say(text: str) -> None:
     with suppress(OSError):
-        sys.stderr.write(f"notion-search: {inert(text)}\n")
+        sys.stderr.write(_line(text) + "\n")
         sys.stderr.flush()
+
+
+def _line(text: str) -> str:
+    # What a service says may quote the credential it was sent.
+    return f"notion-search: {_redacted(inert(text), secrets(os.environ))}"
 
 
 def _redacting_hook(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .errors import LLMReplyError
 from .replies import find_json
 from .types import LLM, Cache, Run
-from .words import clean, fold, inert
+from .words import clean, fold, inert, quoted
 
 # Notion is asked once a variant; five keep a run within a burst of its budget.
 VARIANT_CAP = 5
@@ -83,7 +83,7 @@ def parse_variants(text: str, query: str) -> tuple[str, ...]:
         found = value if isinstance(value, list) else _only_list(value)
         if any(isinstance(item, str) for item in found):
             return _first_each((query, *(item for item in found if isinstance(item, str))))
-    raise LLMReplyError(f"Claude's other phrasings were not the JSON asked for: {inert(text)[:80] or 'nothing'}")
+    raise LLMReplyError(f"Claude's other phrasings were not the JSON asked for: {quoted(text, 80) or 'nothing'}")
 
 
 def _only_list(value: object) -> Sequence[object]:

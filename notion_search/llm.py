@@ -23,13 +23,18 @@ NO_CLIENT = (
 )
 
 
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+
+
 def connect(model: str, environ: Mapping[str, str]) -> "Doors":
     """Return the doors to Claude this machine has, best first; raises SetupError when it has none."""
     doors: list[SDK | Program] = []
     if importlib.util.find_spec("anthropic") and _has_credentials(environ):
-        doors.append(SDK(model))
+        doors.append(SDK(model, environ))
     if path := find_program(environ.get("PATH", "")):
-        doors.append(Program(path, model, environ))
+        # Behind the SDK the program is asked once the keys were refused; it would use them before its own login.
+        keys = _KEYS if doors else ()
+        doors.append(Program(path, model, {name: value for name, value in environ.items() if name not in keys}))
     if not doors:
         raise SetupError(NO_CLIENT)
     return Doors(doors)
@@ -37,7 +42,7 @@ def connect(model: str, environ: Mapping[str, str]) -> "Doors":
 
 def _has_credentials(environ: Mapping[str, str]) -> bool:
     """Whether the SDK could find credentials: the places it looks, without its second of import."""
-    names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID")
+    names = (*_KEYS, "ANTHROPIC_PROFILE", "ANTHROPIC_FEDERATION_RULE_ID")
     if any(environ.get(name, "").strip() for name in names):
         return True
     config, home, roaming = (environ.get(name) for name in ("ANTHROPIC_CONFIG_DIR", "HOME", "APPDATA"))
@@ -58,6 +63,7 @@ class Doors:
         """Try the doors in this order."""
         self._all = tuple(doors)
         self._doors = list(doors)
+        self._lock = threading.Lock()
         self.model = self._doors[0].model
 
     def ask(
@@ -76,14 +82,22 @@ class Doors:
             try:
                 reply = door.ask(prompt, system=system, schema=schema, max_tokens=max_tokens, run=run, on_text=on_text)
             except LLMUnavailableError as error:
-                if len(self._doors) == 1:
+                if not self._shut(door, error, run):
                     raise
-                self._doors.pop(0)
-                run.notify(Notice(stage="llm", text=f"{error}; using {self._doors[0].name} instead"))
             else:
                 run.meter.count("tokens.in", reply.tokens_in)
                 run.meter.count("tokens.out", reply.tokens_out)
                 return reply
+
+    def _shut(self, door: "SDK | Program", error: LLMUnavailableError, run: Run) -> bool:
+        """Go on to the next door and return whether there is one; two questions may find the same door shut."""
+        with self._lock:
+            if door is self._doors[-1]:
+                return False
+            if door is self._doors[0]:
+                self._doors.pop(0)
+                run.notify(Notice(stage="llm", text=f"{error}; using {self._doors[0].name} instead"))
+            return True
 
     def close(self) -> None:
         """End what is still under way; nothing outlives the run."""
@@ -96,9 +110,10 @@ class SDK:
 
     name = "the anthropic SDK"
 
-    def __init__(self, model: str) -> None:
-        """Ask this model."""
+    def __init__(self, model: str, environ: Mapping[str, str]) -> None:
+        """Ask this model, with what the environment says of where and as whom."""
         self.model = model
+        self._environ = environ
         self._lock = threading.Lock()
         self._client: anthropic.Anthropic | None = None
 
@@ -149,11 +164,11 @@ class SDK:
     def _connect(self) -> "anthropic.Anthropic":
         with self._lock:
             if self._client is None:
-                self._client = _sdk_client()
+                self._client = _sdk_client(self._environ)
             return self._client
 
 
-def _sdk_client() -> "anthropic.Anthropic":
+def _sdk_client(environ: Mapping[str, str]) -> "anthropic.Anthropic":
     logger = logging.getLogger("anthropic")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
@@ -161,9 +176,13 @@ def _sdk_client() -> "anthropic.Anthropic":
         import anthropic
     except ImportError as error:
         raise LLMUnavailableError(f"the anthropic SDK cannot be imported ({inert(str(error))})") from error
+    # The SDK reads these too, but would send the blanks around them; it takes one of the first two, the key before.
+    key, token, url = (environ.get(name, "").strip() or None for name in (*_KEYS, "ANTHROPIC_BASE_URL"))
+    token = None if key else token
     with _explained():
         # Retries are pace's; a redirect would carry the key elsewhere.
-        return anthropic.Anthropic(max_retries=0, http_client=anthropic.DefaultHttpxClient(follow_redirects=False))
+        http = anthropic.DefaultHttpxClient(follow_redirects=False)
+        return anthropic.Anthropic(api_key=key, auth_token=token, base_url=url, max_retries=0, http_client=http)
 
 
 def _reply(message: "anthropic.types.Message", door: str) -> Reply:

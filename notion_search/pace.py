@@ -37,7 +37,7 @@ class Pacer:
     """Outside calls of one run, each service with its own slots, pause and budget."""
 
     def __init__(self, *, calls_per_minute: int = 180, wait_scale: float = 1.0) -> None:
-        """`calls_per_minute` bounds each service; `wait_scale` stretches backoffs, never what a service asked for."""
+        """`calls_per_minute` bounds each service; `wait_scale` below 1 shortens every wait, for tests of bad days."""
         self._calls_per_minute = calls_per_minute
         self._wait_scale = wait_scale
         self._lanes: dict[str, _Lane] = {}
@@ -80,9 +80,9 @@ class Pacer:
 
     def _wait(self, refused: TryAgainError, attempt: int) -> float:
         if refused.after is not None:
-            return refused.after
-        backoff: float = FIRST_WAIT * 2**attempt * random.uniform(0.75, 1.25) * self._wait_scale  # noqa: S311 - no secret
-        return backoff
+            return refused.after * self._wait_scale
+        backoff: float = FIRST_WAIT * 2**attempt * random.uniform(0.75, 1.25)  # noqa: S311 - no secret
+        return backoff * self._wait_scale
 
 
 class _Lane:

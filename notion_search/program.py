@@ -1,5 +1,6 @@
 """Claude through the `claude` program, run as a text function and nothing more."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from .errors import LLMError, LLMReplyError, LLMUnavailableError
 from .replies import find_json
 from .types import Reply, Run
-from .words import clip, inert
+from .words import quoted
 
 # An answer of either stage takes a few seconds; one silent for half a minute will not come.
 LIMIT = 30.0  # seconds a call
@@ -54,6 +55,7 @@ class Program:
         self._environ = environ
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
+        self._closed = False
 
     def ask(
         self,
@@ -72,7 +74,7 @@ class Program:
         limit = min(LIMIT, run.left())
         arguments = [self._path, "-p", "--model", self.model, *ARGUMENTS, "--system-prompt", system]
         run.meter.count("claude.program")
-        with tempfile.TemporaryDirectory(prefix="notion-search-", ignore_cleanup_errors=True) as empty:
+        with _empty_folder() as empty:
             reply = _from_program(*self._run(arguments, _guarded(prompt), empty, limit, max_tokens), self.model)
         if on_text:
             on_text(reply.text)
@@ -81,6 +83,7 @@ class Program:
     def close(self) -> None:
         """End every process still running, with the processes it started."""
         with self._lock:
+            self._closed = True
             running = tuple(self._running)
         for process in running:
             _end(process)
@@ -88,30 +91,47 @@ class Program:
     def _run(
         self, arguments: list[str], prompt: str, folder: str, limit: float, max_tokens: int
     ) -> tuple[int, str, str]:
-        try:
-            # Its own process group, so that at the deadline its children end with it.
-            process = subprocess.Popen(  # noqa: S603 - an absolute path and a list; no shell
-                arguments,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=_environment(self._environ, limit, max_tokens),
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise LLMUnavailableError(f"the claude program cannot be started ({error.strerror})") from error
-        with self._lock:
-            self._running.add(process)
+        process = self._start(arguments, folder, _environment(self._environ, limit, max_tokens))
         try:
             out, err = process.communicate(prompt.encode(), timeout=limit)
         except subprocess.TimeoutExpired:
             raise LLMError(f"the claude program did not answer within {limit:.0f} s") from None
         finally:
             _end(process)
+            for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
+                with contextlib.suppress(OSError):  # what it never read cannot be flushed any more
+                    pipe.close()
             with self._lock:
                 self._running.discard(process)
         return process.returncode, out.decode(errors="replace"), err.decode(errors="replace")
+
+    def _start(self, arguments: list[str], folder: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        # Under the lock, so that a run which ends meanwhile misses no process.
+        with self._lock:
+            if self._closed:
+                raise LLMError("the run is over")
+            try:
+                # Its own process group, so that at the deadline its children end with it.
+                process = subprocess.Popen(  # noqa: S603 - an absolute path and a list; no shell
+                    arguments,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=folder,
+                    env=environment,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise LLMUnavailableError(f"the claude program cannot be started ({error.strerror})") from error
+            self._running.add(process)
+            return process
+
+
+def _empty_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="notion-search-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise LLMUnavailableError(f"the claude program has no folder to run in ({error.strerror})") from error
 
 
 def _environment(environ: Mapping[str, str], limit: float, max_tokens: int) -> dict[str, str]:
@@ -132,17 +152,22 @@ def _guarded(prompt: str) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and whatever it started: asked first, then made to."""
+    for force in (process.poll() is not None, True):
+        _signal(process, force=force)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+
+
+def _signal(process: subprocess.Popen[bytes], *, force: bool) -> None:
     if hasattr(os, "killpg"):
-        try:
-            os.killpg(process.pid, signal.SIGTERM if process.poll() is None else signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):  # the whole group has ended; macOS says it the second way
-            return
-    elif process.poll() is None:
-        process.terminate()
-    try:
-        process.wait(timeout=0.5)
-    except subprocess.TimeoutExpired:
+        # The whole group may have ended; macOS says it the second way.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL if force else signal.SIGTERM)
+    elif force:
         process.kill()
+    else:
+        process.terminate()
 
 
 def _from_program(code: int, out: str, err: str, model: str) -> Reply:
@@ -150,7 +175,8 @@ def _from_program(code: int, out: str, err: str, model: str) -> Reply:
     events = [event for value in find_json(out) for event in _events(value)]
     final = next((event for event in reversed(events) if event.get("type") == "result"), None)
     if final is None:
-        if code or not out.strip():
+        # A broken envelope is no answer in words: its own lists are not the model's.
+        if code or not out.strip() or '"type"' in out:
             raise _program_failure(code, err.strip() or out.strip())
         return Reply(text=out, tokens_in=0, tokens_out=0, model=model, door=Program.name)
     text = final.get("result")
@@ -176,7 +202,7 @@ def _events(value: object) -> list[dict[str, object]]:
 
 
 def _answer_text(final: Mapping[str, object], events: Sequence[Mapping[str, object]]) -> str:
-    if "structured_output" in final:
+    if final.get("structured_output") is not None:
         return json.dumps(final["structured_output"], ensure_ascii=False)
     result = final.get("result")
     if isinstance(result, str) and result.strip():
@@ -199,5 +225,4 @@ def _number(value: object) -> int:
 
 
 def _program_failure(code: int, said: str) -> LLMError:
-    quoted = clip(inert(said), 200) or "it said nothing"
-    return LLMError(f"the claude program failed (exit {code}): {quoted}")
+    return LLMError(f"the claude program failed (exit {code}): {quoted(said, 200) or 'it said nothing'}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from .fields import key_properties
+from .prices import AS_OF, price
 from .types import Answer, Event, Meter, Read, Result, Searched
 from .words import display_width, fit, graphemes, inert
 
@@ -147,7 +148,7 @@ def _painted(lines: Sequence[Line]) -> str | None:
     return out.getvalue()
 
 
-def explain(answer: Answer, meter: Meter) -> Iterator[str]:
+def explain(answer: Answer, meter: Meter, model: str) -> Iterator[str]:
     """Yield what the run did, a line a subject, from the counts taken where it happened."""
     facts, counts = answer.facts, meter.counts
     yield "variants: " + " · ".join(inert(variant) for variant in facts.variants)
@@ -163,7 +164,9 @@ def explain(answer: Answer, meter: Meter) -> Iterator[str]:
     yield "cache: " + (
         ", ".join(f"{number} {name.replace('.', ' ')}" for name, number in caches.items()) or "not asked"
     )
-    yield f"tokens: {counts['tokens.in']} in, {counts['tokens.out']} out"
+    dollars = price(model, counts["tokens.in"], counts["tokens.out"])
+    cost = "" if dollars is None else f"; about ${dollars:.4f} for {model} at list prices of {AS_OF}"
+    yield f"tokens: {counts['tokens.in']} in, {counts['tokens.out']} out{cost}"
     yield "seconds: " + ", ".join(f"{stage} {seconds:.2f}" for stage, seconds in meter.seconds.items())
 
 

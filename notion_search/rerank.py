@@ -11,7 +11,7 @@ from .fields import key_properties
 from .relevance import relevances
 from .replies import find_json
 from .types import LLM, Cache, Candidate, Notice, Result, Run
-from .words import clip, fold, graphemes, inert
+from .words import clip, fold, graphemes, inert, quoted
 
 # A page nobody would scroll to costs as much to judge as the first; ten are judged even where fewer are shown,
 # so that the next run may show more from the stored ranking.
@@ -215,7 +215,7 @@ def parse_ranking(text: str, candidates: Sequence[Candidate]) -> Ranking:
         else:
             judged.setdefault(candidates[index - 1].id, (relevance, _snippet(entry.get("why"))))
     if not judged:
-        raise LLMReplyError(f"Claude's ranking was not the JSON asked for: {inert(text)[:80] or 'nothing'}")
+        raise LLMReplyError(f"Claude's ranking was not the JSON asked for: {quoted(text, 80) or 'nothing'}")
     return Ranking(judged=judged, strangers=strangers)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from .errors import NotFoundError, SourceError, UnauthorizedError, UsageError
+from .errors import SourceError, UnauthorizedError, UsageError
 from .types import Candidate, Failure, Handle, Listing, Notice, Pending, Run, Scope, Source
 from .words import fold
 
@@ -25,7 +25,7 @@ def search(
     """Return one listing for each source and variant that answered, in that order.
 
     `already` holds each source's search of the first variant, under way. Raises SourceError when nothing
-    answered, and whatever would make every search fail: an unknown id, a filter that does not fit, a token.
+    answered, and whatever would make every search fail: a filter that does not fit, a token.
     """
     others = [
         [run.pace.submit(partial(source.search, variant, scope, run), run) for variant in variants[1:]]
@@ -35,7 +35,7 @@ def search(
     outcomes = [handle.outcome(run.deadline) for handle in handles]
     failures = [outcome for outcome in outcomes if not isinstance(outcome, Listing)]
     for failure in failures:
-        if isinstance(failure, Failure) and isinstance(failure.error, UsageError | NotFoundError | UnauthorizedError):
+        if isinstance(failure, Failure) and isinstance(failure.error, UsageError | UnauthorizedError):
             raise failure.error
     if len(failures) == len(outcomes):
         raise _reason(failures[0])

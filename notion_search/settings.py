@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -23,6 +24,8 @@ class Settings:
     notion_url: str
     model: str
     calls_per_minute: int
+    wait_scale: float
+    """1 outside of tests, which have no time for real pauses."""
     cache_folder: Path | None
     """None where the environment names no home to keep a cache in."""
     environ: Mapping[str, str] = field(repr=False)
@@ -34,6 +37,7 @@ class Settings:
             notion_url=secure_url("NOTION_API_BASE_URL", environ.get("NOTION_API_BASE_URL", "").strip() or NOTION_URL),
             model=environ.get("NOTION_SEARCH_MODEL", "").strip() or MODEL,
             calls_per_minute=_positive("NOTION_SEARCH_CALLS_PER_MINUTE", environ, CALLS_PER_MINUTE),
+            wait_scale=_share("NOTION_SEARCH_WAIT_SCALE", environ),
             cache_folder=_cache_folder(environ),
             environ=environ,
         )
@@ -103,6 +107,14 @@ def _positive(name: str, environ: Mapping[str, str], default: int) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:7]) <= 100_000:
         return int(text)
     raise SetupError(f"{name}: expected a whole number from 1 to 100000")
+
+
+def _share(name: str, environ: Mapping[str, str]) -> float:
+    text = environ.get(name, "").strip() or "1"
+    with suppress(ValueError):
+        if 0 < float(text) <= 1:
+            return float(text)
+    raise SetupError(f"{name}: expected a number above 0, at most 1")
 
 
 def _cache_folder(environ: Mapping[str, str]) -> Path | None:

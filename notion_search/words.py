@@ -45,6 +45,12 @@ def inert(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+def quoted(text: str, limit: int) -> str:
+    """Return what someone outside said as one short inert line; a web page is named, not shown."""
+    line = inert(text)
+    return "a web page" if line.startswith("<") else clip(line, limit)
+
+
 def has_text(text: str) -> bool:
     """Whether anything of the text can be seen."""
     return any(not char.isspace() and unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Mn") for char in text)

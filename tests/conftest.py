@@ -39,6 +39,16 @@ def pytest_configure(config):
     sys.addaudithook(_loopback_only)
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Print what tests recorded as rows of a table, whichever worker ran them."""
+    reports = [report for name in ("passed", "failed") for report in terminalreporter.stats.get(name, [])]
+    rows = sorted(value for report in reports for name, value in report.user_properties if name == "cell")
+    if rows:
+        terminalreporter.section("what a bad day looks like")
+        for row in rows:
+            terminalreporter.write_line(row)
+
+
 def _loopback_only(event, arguments):
     if event == "socket.connect" and arguments[0].family in (socket.AF_INET, socket.AF_INET6):
         host = arguments[1][0]

@@ -372,11 +372,10 @@ def test_explain_counts_what_the_servers_saw(notion, claude, run):
     err = run("AI agents", "--explain", "--json").err
 
     assert "variants: AI agents · handbook · 에이전트" in err
-    assert (
-        f"notion calls: {len(notion.requests)} ({len(notion.children)} children, {len(notion.searches)} search)" in err
-    )
+    kinds = f"{len(notion.children)} children, 1 me, {len(notion.searches)} search"
+    assert f"notion calls: {len(notion.requests)} ({kinds})" in err
     assert f"claude calls: {len(claude.asked)} " in err
-    assert "tokens: 444 in, 66 out" in err
+    assert "tokens: 444 in, 66 out; about $0.0008 for claude-haiku-4-5 at list prices of " in err
     assert "1 ranking miss, 1 variants miss" in err
     assert set(re.findall(r"([a-z]+) \d+\.\d\d", err)) == {"expand", "search", "excerpt", "rerank"}
 
@@ -390,7 +389,7 @@ def test_explain_says_what_the_caches_spared(notion, claude, run):
     assert len(claude.asked) == before
     assert "claude calls: 0" in err
     assert "tokens: 0 in, 0 out" in err
-    assert "1 ranking hit, 1 variants hit" in err
+    assert "4 pages hit, 1 ranking hit, 1 variants hit" in err
 
 
 def test_explain_is_asked_for_and_so_survives_quiet(notion, run):

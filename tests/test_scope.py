@@ -306,6 +306,20 @@ def test_one_row_of_many_is_found_by_its_title(serve_notion, run):
     assert {"property": "이름", "title": {"contains": "온보딩"}} in query.body["filter"]["or"]
 
 
+def test_a_database_is_asked_for_its_newest_pages_a_hundred_at_once(notion, run):
+    run("owner", "--databases", DATABASE_ID, *ALONE)
+
+    (query,) = notion.queries
+    titled = {"property": "이름", "title": {"contains": "owner"}}
+    noted = {"property": "Notes", "rich_text": {"contains": "owner"}}
+    assert query.body == {
+        "filter": {"or": [titled, noted]},
+        "sorts": [{"timestamp": "last_edited_time", "direction": "descending"}],
+        "page_size": 100,
+        "result_type": "page",
+    }
+
+
 def test_each_variant_asks_a_large_database_for_its_own_words(serve_notion, claude, run):
     notion = serve_notion(workspace(*MANY))
     claude.says("expand", '["Other 140", "없는말"]')

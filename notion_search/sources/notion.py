@@ -69,6 +69,13 @@ class NotionSource:
         """Close the connections."""
         self._client.close()
 
+    def workspace(self, run: Run) -> str:
+        """Return the id of the bot the token belongs to: another one in every workspace."""
+        bot = self._send("me", self._client.users.me, run).get("id")
+        if not isinstance(bot, str):
+            raise SourceError("Notion did not say which bot the token belongs to")
+        return bot
+
     def check(self, scope: Scope, run: Run) -> None:
         """Look up the databases the user named, once a run; raises for an unknown id or a filter that does not fit."""
         with self._lock:

@@ -143,7 +143,27 @@ def _for_sdk(told: Text | Reply | Ran, asked: Asked) -> Reply:
         "stop_sequence": None,
         "usage": {**usage, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
     }
+    if asked.request.body.get("stream"):
+        return Reply(body=_streamed(message), headers={"Content-Type": "text/event-stream"}, wait=told.wait)
     return Reply(body=message, wait=told.wait)
+
+
+def _streamed(message: dict) -> bytes:
+    """The message as server-sent events, its text in pieces of three characters."""
+    text = "".join(block["text"] for block in message["content"])
+    pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
+    deltas = [{"index": 0, "delta": {"type": "text_delta", "text": piece}} for piece in pieces]
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    events = [
+        ("message_start", {"message": {**message, "content": [], "stop_reason": None}}),
+        ("content_block_start", {"index": 0, "content_block": {"type": "text", "text": ""}}),
+        *(("content_block_delta", delta) for delta in deltas),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": ended, "usage": message["usage"]}),
+        ("message_stop", {}),
+    ]
+    lines = (f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n" for kind, data in events)
+    return "".join(lines).encode()
 
 
 def _for_program(told: Text | Reply | Ran, asked: Asked) -> Reply:

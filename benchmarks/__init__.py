@@ -1,0 +1,1 @@
+"""Whole runs of the tool, timed against loopback servers with injected latencies."""
