@@ -1,16 +1,19 @@
 """One door to Claude: the anthropic SDK, else the `claude` program used as a text function."""
 
+import gc
 import importlib.util
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .errors import LLMError, LLMReplyError, LLMUnavailableError, SetupError
 from .pace import TryAgainError
 from .program import LIMIT, Program, find_program
+from .tls import certificates
 from .types import Notice, Reply, Run
 from .words import clip, inert
 
@@ -116,6 +119,7 @@ class SDK:
         self._environ = environ
         self._lock = threading.Lock()
         self._client: anthropic.Anthropic | None = None
+        self._closed = False
 
     def ask(
         self,
@@ -142,7 +146,7 @@ class SDK:
 
         def request() -> Reply:
             run.meter.count("claude.sdk")
-            with _explained():
+            with self._closing(), _explained():
                 asked["timeout"] = min(LIMIT, run.left())
                 if on_text is None:
                     return _reply(client.messages.create(**asked), self.name)
@@ -157,9 +161,18 @@ class SDK:
             raise LLMError("Claude did not answer in time") from None
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, now and again when a question that the run gave up on is through with it."""
+        self._closed = True
         if self._client is not None:
             self._client.close()
+
+    @contextmanager
+    def _closing(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            if self._closed:
+                self.close()
 
     def _connect(self) -> "anthropic.Anthropic":
         with self._lock:
@@ -172,17 +185,30 @@ def _sdk_client(environ: Mapping[str, str]) -> "anthropic.Anthropic":
     logger = logging.getLogger("anthropic")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
-    try:
-        import anthropic
-    except ImportError as error:
-        raise LLMUnavailableError(f"the anthropic SDK cannot be imported ({inert(str(error))})") from error
+    sdk = _imported()
     # The SDK reads these too, but would send the blanks around them; it takes one of the first two, the key before.
     key, token, url = (environ.get(name, "").strip() or None for name in (*_KEYS, "ANTHROPIC_BASE_URL"))
     token = None if key else token
     with _explained():
         # Retries are pace's; a redirect would carry the key elsewhere.
-        http = anthropic.DefaultHttpxClient(follow_redirects=False)
-        return anthropic.Anthropic(api_key=key, auth_token=token, base_url=url, max_retries=0, http_client=http)
+        http = sdk.DefaultHttpxClient(follow_redirects=False, verify=certificates(url or "https:"))
+        client: anthropic.Anthropic = sdk.Anthropic(
+            api_key=key, auth_token=token, base_url=url, max_retries=0, http_client=http
+        )
+        return client
+
+
+def _imported() -> ModuleType:
+    """Return the package; its three thousand modules are imported without a collector looking for garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return importlib.import_module("anthropic")
+    except ImportError as error:
+        raise LLMUnavailableError(f"the anthropic SDK cannot be imported ({inert(str(error))})") from error
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _reply(message: "anthropic.types.Message", door: str) -> Reply:

@@ -8,7 +8,8 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import LLMError, LLMReplyError, LLMUnavailableError
@@ -55,6 +56,8 @@ class Program:
         self._environ = environ
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
+        self._answered = threading.Condition()
+        self._asking = 0
         self._closed = False
 
     def ask(
@@ -74,19 +77,32 @@ class Program:
         limit = min(LIMIT, run.left())
         arguments = [self._path, "-p", "--model", self.model, *ARGUMENTS, "--system-prompt", system]
         run.meter.count("claude.program")
-        with _empty_folder() as empty:
+        with self._counted(), _empty_folder() as empty:
             reply = _from_program(*self._run(arguments, _guarded(prompt), empty, limit, max_tokens), self.model)
         if on_text:
             on_text(reply.text)
         return reply
 
     def close(self) -> None:
-        """End every process still running, with the processes it started."""
+        """End every process still running, with the processes it started, and see their folders gone."""
         with self._lock:
             self._closed = True
             running = tuple(self._running)
         for process in running:
             _end(process)
+        with self._answered:
+            self._answered.wait_for(lambda: not self._asking, timeout=1.0)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._answered:
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._answered:
+                self._asking -= 1
+                self._answered.notify_all()
 
     def _run(
         self, arguments: list[str], prompt: str, folder: str, limit: float, max_tokens: int

@@ -14,6 +14,7 @@ from notion_client.errors import HTTPResponseError, NotionClientErrorBase, Reque
 
 from ..errors import NotFoundError, SourceError
 from ..pace import TryAgainError
+from ..tls import certificates
 from ..types import Candidate, Failure, Listing, Notice, Pending, Run, Scope
 from ..words import clip, fold, inert, keywords
 from . import blocks, filters
@@ -40,7 +41,7 @@ def connect(token: str, url: str, deadline: float, *, whole: bool, http: httpx.C
 
     `deadline` is the run's, in monotonic seconds: no answer is read beyond it.
     """
-    http = http or httpx.Client()
+    http = http or httpx.Client(verify=certificates(url))
     timed = Timed(deadline)
     http.event_hooks = {"request": [timed.request], "response": [timed.response]}
     logger = logging.getLogger("notion_client")
@@ -64,9 +65,11 @@ class NotionSource:
         self._resolved: tuple[DataSource, ...] | None = None
         self._small: dict[str, tuple[threading.Lock, list[Sequence[Mapping[str, Any]] | None]]] = {}
         self._told: set[str] = set()
+        self._closed = False
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections, now and again when a call that the run gave up on is through with one."""
+        self._closed = True
         self._client.close()
 
     def workspace(self, run: Run) -> str:
@@ -230,6 +233,9 @@ class NotionSource:
                 answer = request()
             except (NotionClientErrorBase, httpx.HTTPError, ValueError, RecursionError) as error:
                 raise _translate(error) from error
+            finally:
+                if self._closed:
+                    self.close()
             if not isinstance(answer, dict):
                 raise SourceError("Notion's answer was not in the form its API promises")
             return answer
