@@ -23,7 +23,7 @@ from .pace import Pacer
 from .render import Progress, explain, render_json, render_table
 from .rerank import ClaudeJudge
 from .search import CANDIDATE_CAP
-from .settings import MODEL, Settings, secrets
+from .settings import MODEL, Settings, is_model, secrets
 from .sources.filters import parse_filter
 from .sources.ids import parse_databases
 from .store import PageStore, Remembering
@@ -87,7 +87,7 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _main(argv: Sequence[str]) -> int:
-    options = build_parser().parse_intermixed_args(argv)
+    options = _options(argv)
     query = _query(options, reads_stdin=options.query == ["-"] and "--" not in argv)
     settings = Settings.read(os.environ)
     answer, meter = _answer(query, options, settings)
@@ -95,6 +95,14 @@ def _main(argv: Sequence[str]) -> int:
         for line in explain(answer, meter, options.model or settings.model):
             _say(line)
     return _write(partial(_rendered, answer, query, options))
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    # argparse forgets what stood behind `--` once options stand between words, so the words behind are kept from it.
+    end = list(argv).index("--") if "--" in argv else len(argv)
+    options = build_parser().parse_intermixed_args(argv[:end])
+    options.query = [*options.query, *argv[end + 1 :]]
+    return options
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -130,7 +138,7 @@ def build_parser() -> argparse.ArgumentParser:
     add("--no-expand", action="store_true", help="search for the query alone, without other phrasings")
     add("--no-rerank", action="store_true", help="keep the order of the search, without judging")
     add("--no-cache", action="store_true", help="neither read nor write what earlier runs kept")
-    add("--model", metavar="ID", help=f"the Claude model (default: $NOTION_SEARCH_MODEL or {MODEL})")
+    add("--model", type=_model, metavar="ID", help=f"the Claude model (default: $NOTION_SEARCH_MODEL or {MODEL})")
     add("--timeout", type=_seconds, default=60.0, metavar="SECONDS", help="time for the whole run (default: 60)")
     add("--explain", action="store_true", help="say on standard error what was asked, found and counted")
     add("--quiet", "-q", action="store_true", help="no notices and no progress")
@@ -144,6 +152,12 @@ def _limit(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= CANDIDATE_CAP:
         return int(text[:4])
     raise UsageError(f"--limit: expected a whole number from 1 to {CANDIDATE_CAP}, got '{inert(text)[:40]}'")
+
+
+def _model(text: str) -> str:
+    if is_model(text):
+        return text
+    raise UsageError(f"--model: expected a model's id, such as {MODEL}, got '{inert(text)[:40]}'")
 
 
 def _seconds(text: str) -> float:
@@ -349,6 +363,6 @@ def _redacting_hook(
 def _redacted(text: str, hidden: Sequence[str]) -> str:
     """Return the text without any piece of a credential long enough to be recognised."""
     for secret in hidden:
-        for start in range(max(1, len(secret) - LEAK + 1)):
+        for start in range(len(secret) - LEAK + 1):
             text = text.replace(secret[start : start + LEAK], "*" * LEAK)
     return text

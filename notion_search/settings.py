@@ -35,7 +35,7 @@ class Settings:
         """Return the settings; raises SetupError naming the variable that is unusable."""
         return cls(
             notion_url=secure_url("NOTION_API_BASE_URL", environ.get("NOTION_API_BASE_URL", "").strip() or NOTION_URL),
-            model=environ.get("NOTION_SEARCH_MODEL", "").strip() or MODEL,
+            model=_model("NOTION_SEARCH_MODEL", environ),
             calls_per_minute=_positive("NOTION_SEARCH_CALLS_PER_MINUTE", environ, CALLS_PER_MINUTE),
             wait_scale=_share("NOTION_SEARCH_WAIT_SCALE", environ),
             cache_folder=_cache_folder(environ),
@@ -62,6 +62,11 @@ class Settings:
             key = self.environ.get(name, "").strip()
             if key:
                 sendable(name, key)
+
+
+def is_model(text: str) -> bool:
+    """Whether the text can be a model's id, those of cloud platforms included."""
+    return bool(re.fullmatch(r"[A-Za-z0-9][\w.:/@-]{0,199}", text, re.ASCII))
 
 
 def secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -98,6 +103,13 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _model(name: str, environ: Mapping[str, str]) -> str:
+    text = environ.get(name, "").strip() or MODEL
+    if is_model(text):
+        return text
+    raise SetupError(f"{name}: expected a model's id, such as {MODEL}")
 
 
 def _positive(name: str, environ: Mapping[str, str], default: int) -> int:

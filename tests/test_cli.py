@@ -50,10 +50,12 @@ def test_options_stand_anywhere_and_words_need_no_quotes(notion, run, arguments)
     assert ended.titles[0] == "AI agents handbook"
 
 
-def test_two_dashes_end_the_options(notion, run):
-    run("--json", *PLAIN, "--", "--dangerously-skip x")
+@pytest.mark.parametrize("words", [("--dangerously-skip x",), ("-p",), ("--json",), ("a", "--", "b"), ("-",)], ids=str)
+def test_two_dashes_end_the_options(notion, run, words):
+    ended = run(*PLAIN, "--", *words)
 
-    assert notion.searches[0].body["query"] == "--dangerously-skip x"
+    assert ended.code == 0
+    assert notion.searches[0].body["query"] == " ".join(words)
 
 
 def test_a_dash_reads_the_query_from_standard_input(notion, run_process):
@@ -130,6 +132,8 @@ BAD = [
     pytest.param(("x", "--timeout", "inf"), 2, "--timeout", id="timeout inf"),
     pytest.param(("x", "--timeout", "soon"), 2, "--timeout", id="timeout in words"),
     pytest.param(("x", "--color", "red"), 2, "--color", id="color red"),
+    pytest.param(("x", "--model", "\udcff"), 2, "--model", id="model in bytes"),
+    pytest.param(("x", "--model", ""), 2, "--model", id="model empty"),
     pytest.param(("x", "--jsn"), 2, "--jsn", id="unknown option"),
     pytest.param(("x", "--js"), 2, "--js", id="abbreviated option"),
     pytest.param(("x", "--filter", "[1]", "--databases", DATABASE_ID), 2, NO_OBJECT, id="filter is a list"),
@@ -181,6 +185,8 @@ ENVIRONMENTS = [
     pytest.param({"NOTION_API_BASE_URL": "http://[::1"}, "NOTION_API_BASE_URL", id="broken"),
     pytest.param({"ANTHROPIC_BASE_URL": "http://claude.example"}, "ANTHROPIC_BASE_URL", id="plain http for Claude"),
     pytest.param({"ANTHROPIC_API_KEY": "sk-ant\nlonger-key"}, "ANTHROPIC_API_KEY", id="a newline in the key"),
+    pytest.param({"NOTION_SEARCH_MODEL": "two words"}, "NOTION_SEARCH_MODEL", id="a model of two words"),
+    pytest.param({"NOTION_SEARCH_WAIT_SCALE": "2"}, "NOTION_SEARCH_WAIT_SCALE", id="longer waits"),
     pytest.param({"NOTION_SEARCH_CALLS_PER_MINUTE": "0"}, "NOTION_SEARCH_CALLS_PER_MINUTE", id="no calls a minute"),
     pytest.param({"NOTION_SEARCH_CALLS_PER_MINUTE": "many"}, "NOTION_SEARCH_CALLS_PER_MINUTE", id="calls in words"),
 ]
