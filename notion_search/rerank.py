@@ -16,7 +16,8 @@ from .words import clip, fold, graphemes, inert, quoted
 # A page nobody would scroll to costs as much to judge as the first; ten are judged even where fewer are shown,
 # so that the next run may show more from the stored ranking.
 LEAST_ASKED = 10
-# An entry of a dozen words takes about forty tokens, in Korean twice that; the rest is room to spare.
+# An entry takes about twenty tokens, in Korean twice that; the rest is room to spare. The answer's length is most of
+# a run's time, so the prompt asks for few words, and shows them without blanks between.
 TOKENS_PER_ENTRY = 100
 TOKENS_SPARE = 300
 # What one candidate may take of the prompt, in tokens as `tokens` counts them.
@@ -43,10 +44,10 @@ Each line is [number] title | properties | first words of the page.
 Rank the {count} pages that best answer this search: {query}
 
 Answer with a JSON array of exactly {count} objects, best first:
-[{{"index": 3, "score": 85, "why": "covers the rollout plan"}}]
+[{{"index":3,"score":85,"why":"covers the rollout plan"}}]
 - index: the page's number, each at most once.
 - score: a whole number. 100 answers it, 60 on its topic, 30 loosely related, 0 not at all.
-- why: at most 10 words, in the language of the search."""
+- why: at most 6 words, in the language of the search."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from .defaults import CANDIDATE_CAP
 from .errors import SourceError, UnauthorizedError, UsageError
 from .types import Candidate, Failure, Handle, Listing, Notice, Pending, Run, Scope, Source
 from .words import fold
 
-# The reranker reads every candidate in one prompt; thirty keep it near 4,000 tokens.
-CANDIDATE_CAP = 30
 # The constant of reciprocal rank fusion as its authors measured it: Cormack, Clarke and Büttcher, SIGIR 2009.
 RRF_CONSTANT = 60
 

@@ -8,12 +8,11 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from .defaults import MODEL
 from .errors import SetupError
+from .redaction import TOKEN_VARIABLES
 
-TOKEN_VARIABLES = ("NOTION_TOKEN", "NOTION_API_TOKEN", "NOTION_API_KEY")
-SECRET_VARIABLES = (*TOKEN_VARIABLES, "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 NOTION_URL = "https://api.notion.com"
-MODEL = "claude-haiku-4-5"
 CALLS_PER_MINUTE = 180  # Notion's budget on Free and Plus plans; 600 on Business and Enterprise
 
 
@@ -67,11 +66,6 @@ class Settings:
 def is_model(text: str) -> bool:
     """Whether the text can be a model's id, those of cloud platforms included."""
     return bool(re.fullmatch(r"[A-Za-z0-9][\w.:/@-]{0,199}", text, re.ASCII))
-
-
-def secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return every credential the environment holds, for keeping them out of what is shown."""
-    return tuple(value for name in SECRET_VARIABLES if (value := environ.get(name, "").strip()))
 
 
 def sendable(name: str, token: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from notion_search import cli
+from notion_search.arguments import build_parser, parse
 from notion_search.errors import ExitCode
 
 from .conftest import GOLDEN, ROOT
@@ -101,7 +101,7 @@ def test_the_readme_lists_the_keys_of_the_json_in_their_order():
 
 def test_every_option_is_explained_beside_the_help():
     text = README[: README.index("<!-- help -->")] + README[README.index("<!-- /help -->") :]
-    parser = cli.build_parser()
+    parser = build_parser()
     options = {max(action.option_strings, key=len) for action in parser._actions if action.option_strings}
     known = {name for action in parser._actions for name in action.option_strings}
 
@@ -121,7 +121,7 @@ def test_every_variable_the_program_reads_is_in_the_readme():
 
 @pytest.mark.parametrize("arguments", shown_commands(), ids=" ".join)
 def test_every_command_in_the_readme_is_one_the_parser_takes(arguments):
-    assert cli.build_parser().parse_intermixed_args(arguments).query
+    assert parse(arguments).query
 
 
 @pytest.mark.parametrize("arguments", [a for a in shown_commands() if {"--demo", *PLAIN} <= set(a)], ids=" ".join)

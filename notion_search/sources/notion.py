@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -65,12 +65,17 @@ class NotionSource:
         self._resolved: tuple[DataSource, ...] | None = None
         self._small: dict[str, tuple[threading.Lock, list[Sequence[Mapping[str, Any]] | None]]] = {}
         self._told: set[str] = set()
+        self._door = threading.Lock()
+        self._calls = 0
         self._closed = False
 
     def close(self) -> None:
-        """Close the connections, now and again when a call that the run gave up on is through with one."""
-        self._closed = True
-        self._client.close()
+        """Close the connections, or leave that to the last call the run gave up on."""
+        with self._door:
+            self._closed = True
+            unused = not self._calls
+        if unused:
+            self._client.close()
 
     def workspace(self, run: Run) -> str:
         """Return the id of the bot the token belongs to: another one in every workspace."""
@@ -228,14 +233,12 @@ class NotionSource:
 
     def _send(self, kind: str, request: Callable[[], Any], run: Run) -> Mapping[str, Any]:
         def counted() -> Mapping[str, Any]:
-            run.meter.count(f"notion.{kind}")
             try:
-                answer = request()
+                with self._opened():
+                    run.meter.count(f"notion.{kind}")
+                    answer = request()
             except (NotionClientErrorBase, httpx.HTTPError, ValueError, RecursionError) as error:
                 raise _translate(error) from error
-            finally:
-                if self._closed:
-                    self.close()
             if not isinstance(answer, dict):
                 raise SourceError("Notion's answer was not in the form its API promises")
             return answer
@@ -244,6 +247,22 @@ class NotionSource:
             return run.pace.send(counted, run, service="notion")
         except TimeoutError:
             raise SourceError("Notion did not answer in time") from None
+
+    @contextmanager
+    def _opened(self) -> Iterator[None]:
+        # A pool that is closed while a call connects forgets that connection, which then stays open.
+        with self._door:
+            if self._closed:
+                raise SourceError("the run is over")
+            self._calls += 1
+        try:
+            yield
+        finally:
+            with self._door:
+                self._calls -= 1
+                last = self._closed and not self._calls
+            if last:
+                self._client.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,160 @@
+"""The command line: its options, and what they ask for as a query."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from . import __version__
+from .defaults import CANDIDATE_CAP, MODEL
+from .errors import UsageError
+
+# What --help does not need is imported where it is used: a third of a run's start.
+if TYPE_CHECKING:
+    from .types import Query
+
+LONGEST_QUERY = 2000  # characters
+LONGEST_RUN = 3600  # seconds
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose every refusal is one line, like all errors of the tool."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print and exit for."""
+        raise UsageError(f"{message} (see notion-search --help)")
+
+
+class _Help(argparse.HelpFormatter):
+    """Options spelled `--limit, -n N` in every version of Python; 3.13 changed it."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        names = ", ".join(action.option_strings)
+        return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the line; raises UsageError for one that is unknown or has a value it cannot."""
+    # argparse forgets what stood behind `--` once options stand between words, so the words behind are kept from it.
+    end = list(argv).index("--") if "--" in argv else len(argv)
+    options = build_parser().parse_intermixed_args(argv[:end])
+    options.query = [*options.query, *argv[end + 1 :]]
+    return options
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = _Parser(
+        prog="notion-search",
+        usage="notion-search [options] QUERY...",
+        description="Find pages in Notion by meaning: Claude widens the query, Notion is searched, Claude ranks.",
+        epilog="Exit codes: 0 an answer (no matches is one), 1 failure, 2 usage, 3 setup, 4 Notion refused or "
+        "cannot be reached, 130 interrupted, 143 terminated. The token is read from NOTION_TOKEN, else "
+        "NOTION_API_TOKEN, else NOTION_API_KEY.",
+        allow_abbrev=False,
+        formatter_class=_Help,
+    )
+    parser.color = False  # type: ignore[attr-defined,unused-ignore]  # 3.14 would colour the help by itself
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for; - reads it from standard input")
+    add = parser.add_argument
+    add("--json", action="store_true", help="print a JSON array instead of a table")
+    add(
+        "--databases",
+        "--database",
+        action="append",
+        metavar="IDS",
+        help="search only these databases: ids or links, separated by commas",
+    )
+    add(
+        "--filter",
+        type=_filter,
+        metavar="JSON",
+        help='only rows with these properties, as {"Status": "Done"} or a filter of Notion\'s; needs --databases',
+    )
+    add("--limit", "-n", type=_limit, default=10, metavar="N", help="show at most N results, 1 to 30 (default: 10)")
+    add("--no-expand", action="store_true", help="search for the query alone, without other phrasings")
+    add("--no-rerank", action="store_true", help="keep the order of the search, without judging")
+    add("--no-cache", action="store_true", help="neither read nor write what earlier runs kept")
+    add("--model", type=_model, metavar="ID", help=f"the Claude model (default: $NOTION_SEARCH_MODEL or {MODEL})")
+    add("--timeout", type=_seconds, default=60.0, metavar="SECONDS", help="time for the whole run (default: 60)")
+    add("--explain", action="store_true", help="say on standard error what was asked, found and counted")
+    add("--quiet", "-q", action="store_true", help="no notices and no progress")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="colour the table (default: auto)")
+    add("--demo", action="store_true", help="search a built-in sample workspace; needs no token")
+    add("--version", action="version", version=f"notion-search {__version__}")
+    return parser
+
+
+def _filter(text: str) -> Mapping[str, object] | None:
+    from .sources.filters import parse_filter
+
+    return parse_filter(text)
+
+
+def _limit(text: str) -> int:
+    if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= CANDIDATE_CAP:
+        return int(text[:4])
+    raise UsageError(f"--limit: expected a whole number from 1 to {CANDIDATE_CAP}, got {_shown(text)}")
+
+
+def _model(text: str) -> str:
+    from .settings import is_model
+
+    if is_model(text):
+        return text
+    raise UsageError(f"--model: expected a model's id, such as {MODEL}, got {_shown(text)}")
+
+
+def _seconds(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) <= LONGEST_RUN:
+            return float(text)
+    raise UsageError(f"--timeout: expected seconds above 0, at most {LONGEST_RUN}, got {_shown(text)}")
+
+
+def _shown(text: str) -> str:
+    from .words import quoted
+
+    return f"'{quoted(text, 40)}'"
+
+
+def query(options: argparse.Namespace, *, reads_stdin: bool) -> "Query":
+    """Return what is asked; raises UsageError before anything is sent."""
+    from .sources.ids import parse_databases
+    from .types import Query, Scope
+
+    databases = parse_databases(options.databases) if options.databases is not None else ()
+    if options.filter and not databases:
+        raise UsageError("--filter: name the database too (--databases ID): Notion filters rows of databases only")
+    scope = Scope(databases=tuple(str(ref) for ref in databases), property_filter=options.filter)
+    text = _query_text(_stdin() if reads_stdin else " ".join(options.query))
+    return Query(text=text, scope=scope, limit=options.limit)
+
+
+def _query_text(typed: str) -> str:
+    from .words import clean, has_text
+
+    text = " ".join(typed.split())
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise UsageError("the query holds bytes that are not text: type it in the terminal's own encoding")
+    control = next((char for char in text if char < " " or "\x7f" <= char <= "\x9f"), None)
+    if control:
+        raise UsageError(f"the query holds a control character (U+{ord(control):04X}): leave it out")
+    if not has_text(text):
+        raise UsageError(
+            'no query: say what to look for, as in notion-search "release plan" (see notion-search --help)'
+        )
+    if len(text) > LONGEST_QUERY:
+        raise UsageError(f"the query has {len(text)} characters; at most {LONGEST_QUERY} are searched for: shorten it")
+    return clean(text)
+
+
+def _stdin() -> str:
+    try:
+        # A little more than is allowed, so that too long is seen as such and an endless input ends.
+        return sys.stdin.read(LONGEST_QUERY * 10)
+    except (UnicodeDecodeError, OSError, AttributeError):
+        raise UsageError("the query on standard input cannot be read as text") from None
