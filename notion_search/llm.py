@@ -1,13 +1,11 @@
 """One door to Claude: the anthropic SDK, else the `claude` program used as a text function."""
 
-import gc
 import importlib.util
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .errors import LLMError, LLMReplyError, LLMUnavailableError, SetupError
@@ -185,30 +183,17 @@ def _sdk_client(environ: Mapping[str, str]) -> "anthropic.Anthropic":
     logger = logging.getLogger("anthropic")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
-    sdk = _imported()
+    try:
+        import anthropic
+    except ImportError as error:
+        raise LLMUnavailableError(f"the anthropic SDK cannot be imported ({inert(str(error))})") from error
     # The SDK reads these too, but would send the blanks around them; it takes one of the first two, the key before.
     key, token, url = (environ.get(name, "").strip() or None for name in (*_KEYS, "ANTHROPIC_BASE_URL"))
     token = None if key else token
     with _explained():
         # Retries are pace's; a redirect would carry the key elsewhere.
-        http = sdk.DefaultHttpxClient(follow_redirects=False, verify=certificates(url or "https:"))
-        client: anthropic.Anthropic = sdk.Anthropic(
-            api_key=key, auth_token=token, base_url=url, max_retries=0, http_client=http
-        )
-        return client
-
-
-def _imported() -> ModuleType:
-    """Return the package; its three thousand modules are imported without a collector looking for garbage."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        return importlib.import_module("anthropic")
-    except ImportError as error:
-        raise LLMUnavailableError(f"the anthropic SDK cannot be imported ({inert(str(error))})") from error
-    finally:
-        if was_enabled:
-            gc.enable()
+        http = anthropic.DefaultHttpxClient(follow_redirects=False, verify=certificates(url or "https:"))
+        return anthropic.Anthropic(api_key=key, auth_token=token, base_url=url, max_retries=0, http_client=http)
 
 
 def _reply(message: "anthropic.types.Message", door: str) -> Reply:

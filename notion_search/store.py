@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from .types import Candidate, Handle, Listing, Notice, Pending, Run, Scope, Source
+from .types import Candidate, Failure, Handle, Listing, Notice, Pending, Run, Scope, Source
 
 T = TypeVar("T")
 
@@ -194,24 +194,45 @@ class PageStore:
 class Remembering:
     """A Source whose pages are read once an edit: from the store where they stand there, else from the source."""
 
-    def __init__(self, source: Workspace, open_store: Callable[[str], PageStore]) -> None:
-        """Search with the source, and open the store of the workspace that it is."""
+    def __init__(self, source: Workspace, open_store: Callable[[str], PageStore], *, ahead: int = 0) -> None:
+        """Search with the source, and open the store of the workspace that it is.
+
+        The first `ahead` pages of the first search are read at once, while the other phrasings are thought up.
+        """
         self.name = source.name
         self._source = source
         self._open_store = open_store
+        self._ahead = ahead
         self._lock = threading.Lock()
         self._workspace: Handle[str] | None = None
         self._store: PageStore | None = None
+        self._reading: dict[tuple[str, str | None], Handle[Candidate]] = {}
 
     def search(self, variant: str, scope: Scope, run: Run) -> Listing:
         """Return what the source finds; which workspace it is, is asked beside the first search."""
         with self._lock:
-            if self._workspace is None:
+            first = self._workspace is None
+            if first:
                 self._workspace = run.pace.submit(partial(self._source.workspace, run), run)
-        return self._source.search(variant, scope, run)
+        listing = self._source.search(variant, scope, run)
+        if first:
+            for page in listing.candidates[: self._ahead]:
+                self._reading[page.id, page.edited] = run.pace.submit(partial(self._read, page, run), run)
+        return listing
 
     def read(self, candidate: Candidate, run: Run) -> Candidate:
         """Return the candidate with excerpt and opening filled in, at no call when the store has this very edit."""
+        under_way = self._reading.get((candidate.id, candidate.edited))
+        if under_way is None:
+            return self._read(candidate, run)
+        outcome = under_way.outcome(run.deadline)
+        if isinstance(outcome, Failure):
+            raise outcome.error
+        if isinstance(outcome, Pending):
+            raise TimeoutError("the page was still being read")
+        return replace(candidate, read=True, excerpt=outcome.excerpt, opening=outcome.opening)
+
+    def _read(self, candidate: Candidate, run: Run) -> Candidate:
         store = self._opened(run)
         known = store and store.get(candidate)
         run.meter.count("cache.pages.hit" if known else "cache.pages.miss")

@@ -8,14 +8,18 @@ from hashlib import sha256
 
 from . import llm, pipeline
 from .cache import FileCache, NoCache
+from .defaults import CANDIDATE_CAP
 from .errors import SetupError
 from .expand import ClaudeExpander
-from .pace import Pacer
+from .pace import SLOTS, Pacer
 from .rerank import ClaudeJudge
 from .settings import Settings
 from .sources import notion
 from .store import PageStore, Remembering
 from .types import Answer, Cache, Event, Meter, Notice, Query, Run
+
+# Thirty candidates take two rounds of sixteen calls; with these read during expansion, one.
+READ_AHEAD = CANDIDATE_CAP - SLOTS
 
 
 def answer(
@@ -46,7 +50,8 @@ def answer(
         source.check(query.scope, run)
         said = _once(run.notify)
         cache = _cache(options, settings, said)
-        pages = _remembering(source, options, settings, said)
+        ahead = READ_AHEAD if claude and not (options.no_expand or options.no_rerank) else 0
+        pages = _remembering(source, options, settings, said, ahead)
         closing.callback(pages.close)
         expander = ClaudeExpander(claude, cache) if claude and not options.no_expand else None
         judge = ClaudeJudge(claude, cache, show=query.limit) if claude and not options.no_rerank else None
@@ -94,7 +99,7 @@ def _cache(options: Namespace, settings: Settings, notify: Callable[[Notice], No
 
 
 def _remembering(
-    source: notion.NotionSource, options: Namespace, settings: Settings, notify: Callable[[Notice], None]
+    source: notion.NotionSource, options: Namespace, settings: Settings, notify: Callable[[Notice], None], ahead: int
 ) -> notion.NotionSource | Remembering:
     """Return the source with its store of pages read before, where there is a place to keep one."""
     folder = settings.cache_folder
@@ -104,4 +109,4 @@ def _remembering(
     def open_store(workspace: str) -> PageStore:
         return PageStore(folder / f"pages-{sha256(workspace.encode()).hexdigest()[:32]}.sqlite", notify)
 
-    return Remembering(source, open_store)
+    return Remembering(source, open_store, ahead=ahead)

@@ -13,6 +13,7 @@ from notion_search.demo.workspace import load
 from notion_search.store import MIGRATIONS, PageStore
 
 from .builders import make_candidate
+from .fakes.claude import Text
 from .fakes.notion import error
 from .fakes.server import Reply
 
@@ -311,3 +312,15 @@ def test_a_file_of_an_earlier_version_keeps_its_pages(open_store, tmp_path):
     old.close()
 
     assert open_store().get(make_candidate()).excerpt == "kept"
+
+
+def test_the_querys_own_pages_are_read_while_it_is_expanded(serve_notion, claude, run):
+    notion = serve_notion(load({"pages": [{"title": f"AI {n}", "blocks": [f"Text {n}."]} for n in range(20)]}))
+    claude.says("expand", Text(text='["other words"]', wait=0.5))
+
+    ended = run("AI", "--json", "-n", "20")
+
+    (other,) = (request for request in notion.searches if request.body["query"] == "other words")
+    assert sum(request.arrived < other.arrived for request in notion.children) == 14
+    assert len(notion.children) == 20
+    assert all(result["excerpt"] for result in ended.json)
