@@ -2,9 +2,11 @@
 
 import time
 
+import httpx
 import pytest
 
 from notion_search.demo.workspace import Workspace, load
+from notion_search.sources.timed import Timed
 
 from .builders import DATABASE_ID, notion_page, small_workspace
 from .fakes.claude import Text
@@ -184,6 +186,22 @@ def test_a_call_that_hangs_does_not_hold_up_the_end(notion, run_process, which, 
     assert bool(ended.out) == (code == 0)
     assert len(ended.err.splitlines()) == 1
     assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("fault", [hang(), drip(0.05)], ids=["silence", "a byte at a time"])
+def test_a_request_ends_with_the_run_even_when_nobody_waits_for_it(notion, fault):
+    notion.fault("me", fault)
+    started = time.monotonic()
+    timed = Timed(started + 0.4)
+    headers = {"Authorization": "Bearer ntn_example", "Notion-Version": "2026-03-11"}
+
+    with (
+        httpx.Client(event_hooks={"request": [timed.request], "response": [timed.response]}) as client,
+        pytest.raises(httpx.ReadTimeout),
+    ):
+        client.get(f"{notion.url}/v1/users/me", headers=headers)
+
+    assert 0.3 < time.monotonic() - started < 2
 
 
 def test_a_variant_that_hangs_costs_a_notice(notion, claude, run):

@@ -76,6 +76,12 @@ def test_fuse_puts_rows_no_word_matches_last():
     assert numbers(fuse(listings, "q")) == [7, 1, 2]
 
 
+def test_fuse_does_not_lift_a_page_for_a_variant_that_does_not_match_it():
+    beside = make_candidate(2, position=1, found_by=())
+
+    assert numbers(fuse([found("a", 1, 2), make_listing("b", beside)], "q")) == [1, 2]
+
+
 def test_fuse_prefers_a_match_to_an_exact_title_no_word_matches():
     unmatched = make_candidate(1, title="q", position=1, found_by=())
 

@@ -53,7 +53,7 @@ class Reply:
             return self.body, "application/octet-stream"
         if isinstance(self.body, str):
             return self.body.encode(), "text/html" if self.body.startswith("<") else "text/plain"
-        return json.dumps(self.body, ensure_ascii=False).encode(), "application/json; charset=utf-8"
+        return json.dumps(self.body).encode(), "application/json; charset=utf-8"
 
 
 class Server:
