@@ -247,6 +247,15 @@ def test_a_redirect_is_not_followed(notion, run, monkeypatch):
     assert notion.requests == []
 
 
+def test_a_proxy_that_is_not_there_shows_no_credential(notion, run, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", f"http://user:{TOKEN}@127.0.0.1:9")
+
+    ended = run("AI", *PLAIN, "--timeout", "3")
+
+    assert (ended.code, ended.out, len(ended.notices)) == (4, "", 1)
+    assert not leaks(ended.err)
+
+
 # Streams
 
 
