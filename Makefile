@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench check clean
+.PHONY: demo test bench peer clean
 
 demo: .venv/runs ## search the built-in sample workspace; needs no token
 	@$(BIN)/notion-search --demo --no-expand --no-rerank "AI agents"
@@ -17,6 +17,9 @@ test: .venv/checks ## everything CI runs
 
 bench: .venv/checks ## time whole runs against loopback servers; about four minutes
 	$(BIN)/python -m benchmarks.latency
+
+peer: .venv/checks ## run the tests that need the real claude program, installed from npm
+	$(BIN)/pytest -m peer -n 0
 
 .venv/runs: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "notion-search needs Python 3.11 or newer")'

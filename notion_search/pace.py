@@ -100,7 +100,7 @@ class _Lane:
     def enter(self, attempt: int, run: Run) -> None:
         """Wait for a place; raises the refusal that closed the lane for longer than the run has."""
         with self._changed:
-            ticket = (attempt, next(self._tickets))
+            ticket = (0, next(self._tickets))
             self._waiting.append(ticket)
             try:
                 while (wait := self._wait_for(ticket)) != 0:
