@@ -42,9 +42,8 @@ def _report(bench: Bench, runs: int) -> list[targets.Target]:
         targets.of_cost(costs[0]),
     ]
     one, five, fifteen = os.getloadavg()
-    print(
-        f"{runs} runs each (sequential {len(timed['sequential'])}), {os.cpu_count()} cores, load {one:.1f} {five:.1f} {fifteen:.1f}; seconds\n"
-    )
+    machine = f"{os.cpu_count()} cores, load {one:.1f} {five:.1f} {fifteen:.1f}"
+    print(f"{runs} runs each, sequential {len(timed['sequential'])}; {machine}; seconds\n")
     for line in (*_table(timed, bound), "", *_prices(costs), "", *_verdicts(reached)):
         print(line)
     return reached

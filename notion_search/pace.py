@@ -5,7 +5,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from .errors import NotionSearchError
@@ -36,9 +36,9 @@ class TryAgainError(Exception):
 class Pacer:
     """Outside calls of one run, each service with its own slots, pause and budget."""
 
-    def __init__(self, *, calls_per_minute: int = 180, wait_scale: float = 1.0) -> None:
-        """`calls_per_minute` bounds each service; `wait_scale` below 1 shortens every wait, for tests of bad days."""
-        self._calls_per_minute = calls_per_minute
+    def __init__(self, *, budgets: Mapping[str, int], wait_scale: float = 1.0) -> None:
+        """`budgets`: calls a minute, by service; `wait_scale` below 1 shortens every wait, for tests of bad days."""
+        self._budgets = budgets
         self._wait_scale = wait_scale
         self._lanes: dict[str, _Lane] = {}
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Pacer:
 
     def _lane(self, service: str) -> "_Lane":
         with self._lock:
-            return self._lanes.setdefault(service, _Lane(self._calls_per_minute))
+            return self._lanes.setdefault(service, _Lane(self._budgets.get(service)))
 
     def _wait(self, refused: TryAgainError, attempt: int) -> float:
         if refused.after is not None:
@@ -88,7 +88,7 @@ class Pacer:
 class _Lane:
     """The queue before one service: requests never sent go first, then the refused ones, oldest first."""
 
-    def __init__(self, calls_per_minute: int) -> None:
+    def __init__(self, calls_per_minute: int | None) -> None:
         self._changed = threading.Condition()
         self._tickets = itertools.count()
         self._waiting: list[tuple[int, int]] = []

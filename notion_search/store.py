@@ -21,6 +21,7 @@ T = TypeVar("T")
 SETTLED = timedelta(minutes=2)
 PAGE_CAP = 20_000  # pages; at most a kilobyte each of excerpt and opening
 BUSY_TIMEOUT = 1.0  # seconds to wait for another process's write
+CLOSING_TIMEOUT = 0.5  # seconds for statements under way; each takes less than a thousandth
 WORKSPACE_WAIT = 1.0  # seconds; asked beside the first search, it is answered long before the first page is read
 
 # Each step takes a file from the version of its place to the next; page rows go along and are never thrown away.
@@ -64,7 +65,8 @@ class PageStore:
         self._notify = notify
         self._now = now
         self._cap = cap
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
+        self._busy = 0
         self._connections: dict[int, sqlite3.Connection] = {}
         self._wrote = False
         self._state = "new"  # then "open", or "shut" when the file is of no use in this run
@@ -106,11 +108,13 @@ class PageStore:
         self._shut()
 
     def _shut(self) -> None:
+        """Close the connections, none of them under a thread that is still using it."""
         with self._lock:
             self._state = "shut"
-            for connection in self._connections.values():
-                connection.close()
-            self._connections.clear()
+            if self._lock.wait_for(lambda: not self._busy, timeout=CLOSING_TIMEOUT):
+                for connection in self._connections.values():
+                    connection.close()
+                self._connections.clear()
 
     def _is_settled(self, edited: str) -> bool:
         try:
@@ -121,13 +125,20 @@ class PageStore:
     def _try(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         """Return what the action gives on this thread's connection; anything SQLite finds wrong shuts the store."""
         try:
-            connection = self._connection()
-            return action(connection) if connection else None
+            connection = self._borrow()
+            if connection is None:
+                return None
+            try:
+                return action(connection)
+            finally:
+                with self._lock:
+                    self._busy -= 1
+                    self._lock.notify_all()
         except (sqlite3.Error, OSError) as error:
             self._give_up(error)
             return None
 
-    def _connection(self) -> sqlite3.Connection | None:
+    def _borrow(self) -> sqlite3.Connection | None:
         with self._lock:
             if self._state == "shut":
                 return None
@@ -137,6 +148,7 @@ class PageStore:
             thread = threading.get_ident()
             if thread not in self._connections:
                 self._connections[thread] = self._connect()
+            self._busy += 1
             return self._connections[thread]
 
     def _prepare(self) -> None:

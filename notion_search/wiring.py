@@ -35,7 +35,7 @@ def answer(
     with ExitStack() as closing:
         run = Run(
             deadline=deadline,
-            pace=Pacer(calls_per_minute=settings.calls_per_minute, wait_scale=settings.wait_scale),
+            pace=Pacer(budgets={notion.NotionSource.name: settings.calls_per_minute}, wait_scale=settings.wait_scale),
             notify=notify,
             emit=emit,
             meter=Meter(),
