@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from .arguments import parse, query
 from .errors import ExitCode, NotionSearchError
@@ -107,30 +107,34 @@ def _write(rendered: Callable[..., str]) -> int:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        _abandon_stdout()
+        _abandon(sys.stdout)
     except OSError as error:
-        _abandon_stdout()
+        _abandon(sys.stdout)
         _say(f"the answer could not be written: {error.strerror}")
         return ExitCode.FAILURE
     return ExitCode.OK
 
 
-def _abandon_stdout() -> None:
-    """Point stdout at nothing, so that Python's own flush at exit does not fail again."""
+def _abandon(stream: TextIO) -> None:
+    """Point the stream at nothing, so that Python's own flush at exit does not fail again."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _notify(progress: "Progress", notice: "Notice", *, quiet: bool) -> None:
     if not quiet:
-        with suppress(OSError):
+        try:
             progress.say(_line(notice.text))
+        except OSError:
+            _abandon(sys.stderr)
 
 
 def _say(text: str) -> None:
-    with suppress(OSError):
+    try:
         sys.stderr.write(_line(text) + "\n")
         sys.stderr.flush()
+    except OSError:
+        _abandon(sys.stderr)
 
 
 def _line(text: str) -> str:

@@ -36,9 +36,9 @@ class TryAgainError(Exception):
 class Pacer:
     """Outside calls of one run, each service with its own slots, pause and budget."""
 
-    def __init__(self, *, budgets: Mapping[str, int], wait_scale: float = 1.0) -> None:
+    def __init__(self, *, budgets: Mapping[str, int] | None = None, wait_scale: float = 1.0) -> None:
         """`budgets`: calls a minute, by service; `wait_scale` below 1 shortens every wait, for tests of bad days."""
-        self._budgets = budgets
+        self._budgets = budgets or {}
         self._wait_scale = wait_scale
         self._lanes: dict[str, _Lane] = {}
         self._lock = threading.Lock()
@@ -100,7 +100,7 @@ class _Lane:
     def enter(self, attempt: int, run: Run) -> None:
         """Wait for a place; raises the refusal that closed the lane for longer than the run has."""
         with self._changed:
-            ticket = (0, next(self._tickets))
+            ticket = (attempt, next(self._tickets))
             self._waiting.append(ticket)
             try:
                 while (wait := self._wait_for(ticket)) != 0:
