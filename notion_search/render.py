@@ -24,7 +24,7 @@ NARROW = 60
 NARROWEST = 24
 
 # Controls that JSON itself leaves bare, and the marks that turn the direction of a terminal's text.
-_UNSAFE = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def render_json(results: Sequence[Result], *, ascii_only: bool = False) -> str:

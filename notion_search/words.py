@@ -26,6 +26,10 @@ _PARTICLES = tuple(
 _LOOSE_END = re.compile(r"[\ud800-\udfff]")
 
 
+# More marks on one letter are no language's: the limit of https://unicode.org/reports/tr15/#Stream_Safe_Text_Format.
+MARK_CAP = 30
+
+
 def clean(text: str) -> str:
     """Return the text composed (NFC), each half surrogate replaced: text that any stream can carry."""
     return unicodedata.normalize("NFC", _LOOSE_END.sub("\ufffd", text))
@@ -33,14 +37,16 @@ def clean(text: str) -> str:
 
 def inert(text: str) -> str:
     """Return the text as one line that no terminal acts on: no control, direction or invisible characters."""
-    kept = []
+    kept: list[str] = []
+    marks = 0
     for char in text:
         category = unicodedata.category(char)
+        marks = marks + 1 if category in ("Mn", "Me") else 0
         if char.isspace() or category in ("Zl", "Zp"):
             kept.append(" ")
         elif category == "Cf" and char not in "\u200c\u200d":  # the joiners inside emoji and Indic words stay
             continue
-        elif category not in ("Cc", "Cs"):
+        elif category not in ("Cc", "Cs") and marks <= MARK_CAP:
             kept.append(char)
     return " ".join("".join(kept).split())
 
