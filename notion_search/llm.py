@@ -6,9 +6,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .errors import LLMError, LLMReplyError, LLMUnavailableError, SetupError
+from .imports import import_without
 from .pace import TryAgainError
 from .program import LIMIT, Program, find_program
 from .tls import certificates
@@ -23,8 +24,14 @@ NO_CLIENT = (
     "or search without one: --no-expand --no-rerank"
 )
 
-
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+
+# Three quarters of the time to import the SDK: other vendors' clients, tools, and the types of what is not asked for.
+# One message needs none of it, as long as it is posted and not sent through `client.messages`, which loads them all.
+UNUSED = (
+    *(f"lib.{name}" for name in ("aws", "bedrock", "foundry", "google_cloud", "middleware", "streaming", "tools")),
+    *("lib.vertex", "types.beta", "types.organization", "types.shared.error_details"),
+)
 
 
 def connect(model: str, environ: Mapping[str, str]) -> "Doors":
@@ -107,7 +114,7 @@ class Doors:
 
 
 class SDK:
-    """Claude through the anthropic package, imported at the first question: it takes a second."""
+    """Claude through the anthropic package, imported at the first question: it takes half a second."""
 
     name = "the anthropic SDK"
 
@@ -145,13 +152,7 @@ class SDK:
         def request() -> Reply:
             run.meter.count("claude.sdk")
             with self._closing(), _explained():
-                asked["timeout"] = min(LIMIT, run.left())
-                if on_text is None:
-                    return _reply(client.messages.create(**asked), self.name)
-                with client.messages.stream(**asked) as stream:
-                    for text in stream.text_stream:
-                        on_text(text)
-                    return _reply(stream.get_final_message(), self.name)
+                return _post(client, asked, min(LIMIT, run.left()), on_text)
 
         try:
             return run.pace.send(request, run, service="claude")
@@ -184,9 +185,11 @@ def _sdk_client(environ: Mapping[str, str]) -> "anthropic.Anthropic":
     logger.addHandler(logging.NullHandler())
     logger.propagate = False
     try:
-        import anthropic
+        import_without("anthropic", UNUSED)
     except ImportError as error:
         raise LLMUnavailableError(f"the anthropic SDK cannot be imported ({inert(str(error))})") from error
+    import anthropic
+
     # The SDK reads these too, but would send the blanks around them; it takes one of the first two, the key before.
     key, token, url = (environ.get(name, "").strip() or None for name in (*_KEYS, "ANTHROPIC_BASE_URL"))
     token = None if key else token
@@ -196,18 +199,62 @@ def _sdk_client(environ: Mapping[str, str]) -> "anthropic.Anthropic":
         return anthropic.Anthropic(api_key=key, auth_token=token, base_url=url, max_retries=0, http_client=http)
 
 
-def _reply(message: "anthropic.types.Message", door: str) -> Reply:
-    # A successor may think first, so the text is not always the first block.
-    text = "".join(block.text for block in message.content or () if block.type == "text")
+def _post(
+    client: "anthropic.Anthropic", asked: Mapping[str, object], timeout: float, on_text: Callable[[str], None] | None
+) -> Reply:
+    from anthropic import Stream
+    from anthropic.types import Message, RawMessageStreamEvent
+
+    if on_text is None:
+        message = client.post("/v1/messages", cast_to=Message, body=asked, options={"timeout": timeout})
+        # A successor may think first, so the text is not always the first block.
+        text = "".join(block.text for block in message.content or () if block.type == "text")
+        return _reply(text, message, message.usage.output_tokens, message.stop_reason)
+    events = client.post(
+        "/v1/messages",
+        cast_to=cast("Any", RawMessageStreamEvent),  # a union, which the signature has no word for
+        body={**asked, "stream": True},
+        options={"timeout": timeout},
+        stream=True,
+        stream_cls=Stream[RawMessageStreamEvent],
+    )
+    return _streamed(events, on_text)
+
+
+def _streamed(
+    events: "anthropic.Stream[anthropic.types.RawMessageStreamEvent]", on_text: Callable[[str], None]
+) -> Reply:
+    """Return the reply that the events add up to; raises what can be tried again only while no text was passed on."""
+    message, text, tokens_out, stop_reason = None, "", 0, None
+    try:
+        with events:
+            for event in events:
+                if event.type == "message_start":
+                    message = event.message
+                elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                    text += event.delta.text
+                    on_text(event.delta.text)
+                elif event.type == "message_delta":
+                    tokens_out, stop_reason = event.usage.output_tokens, event.delta.stop_reason
+    except Exception as error:
+        if text and not isinstance(error, LLMError):
+            raise LLMReplyError("Claude's answer broke off") from error
+        raise
+    if message is None or stop_reason is None:
+        raise LLMReplyError("Claude's answer broke off")
+    return _reply(text, message, tokens_out, stop_reason)
+
+
+def _reply(text: str, message: "anthropic.types.Message", tokens_out: int, stop_reason: str | None) -> Reply:
     if not text.strip():
-        raise LLMReplyError(f"Claude answered without text (it stopped for {inert(str(message.stop_reason))})")
+        raise LLMReplyError(f"Claude answered without text (it stopped for {inert(str(stop_reason))})")
     return Reply(
         text=text,
         tokens_in=message.usage.input_tokens,
-        tokens_out=message.usage.output_tokens,
+        tokens_out=tokens_out,
         model=message.model,
-        door=door,
-        whole=message.stop_reason != "max_tokens",
+        door=SDK.name,
+        whole=stop_reason != "max_tokens",
     )
 
 

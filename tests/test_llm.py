@@ -1,5 +1,6 @@
 """The door to Claude: what the SDK sends, what its refusals mean, and which door is tried next."""
 
+import json
 import os
 import time
 from functools import partial
@@ -427,7 +428,9 @@ def test_a_door_without_text_or_at_all_raises_an_llm_error(program, doors, erran
 
 WATCH = """
 import atexit, os, sys
-atexit.register(lambda: os.write(2, b"imported: %d\\n" % ("anthropic" in sys.modules)))
+loaded = lambda name: any(f"{module}.".startswith(name + ".") for module in sys.modules)
+atexit.register(lambda: os.write(2, b"imported: %d\\n" % loaded("anthropic")))
+atexit.register(lambda: os.write(2, b"beta types: %d\\n" % loaded("anthropic.types.beta")))
 """
 
 
@@ -453,8 +456,27 @@ def test_the_sdk_is_not_imported_when_the_caches_hold_the_answer(notion, sdk, wa
     warm = watched("AI agents", "--json")
 
     assert "imported: 1" in cold.err
+    assert "beta types: 0" in cold.err  # most of the time the SDK would take
     assert "imported: 0" in warm.err
     assert warm.json == cold.json
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["ended early", "reset"])
+def test_a_streamed_answer_that_broke_off_after_some_text_is_not_asked_for_again(sdk, doors, errand, cut):
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hello"}}
+    events = [{"type": "message_start", "message": {**message, "usage": usage}}, delta, {"type": "ping"}]
+    body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+    kept = len(body) - 5 if cut else None
+    sdk.says("expand", Reply(body=body, headers={"Content-Type": "text/event-stream"}, cut=kept))
+    pieces = []
+
+    with pytest.raises(LLMReplyError, match="broke off"):
+        ask(doors(), errand, on_text=pieces.append)
+
+    assert pieces == ["hello"]
+    assert len(sdk.requests) == 1
 
 
 # What --explain says of it.
