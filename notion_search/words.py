@@ -37,6 +37,8 @@ def clean(text: str) -> str:
 
 def inert(text: str) -> str:
     """Return the text as one line that no terminal acts on: no control, direction or invisible characters."""
+    if text.isascii() and text.isprintable():
+        return " ".join(text.split())
     kept: list[str] = []
     marks = 0
     for char in text:
@@ -104,6 +106,8 @@ def clip(text: str, limit: int) -> str:
 
 def display_width(text: str) -> int:
     """Return how many terminal cells the text takes; Hangul, Han and emoji take two."""
+    if text.isascii() and text.isprintable():
+        return len(text)
     return sum(_cells(cluster) for cluster in graphemes(text))
 
 
