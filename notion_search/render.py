@@ -211,6 +211,9 @@ def _stage(event: Event) -> str:
 
 
 def _console(stream: TextIO) -> "rich.console.Console | None":
+    # Asked before rich is, which takes as long to import as all the rest of a plain run's own work.
+    if not stream.isatty():
+        return None
     try:
         from rich.console import Console
     except ImportError:

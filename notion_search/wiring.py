@@ -5,8 +5,9 @@ from argparse import Namespace
 from collections.abc import Callable
 from contextlib import ExitStack
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from . import llm, pipeline
+from . import pipeline
 from .cache import FileCache, NoCache
 from .defaults import CANDIDATE_CAP
 from .errors import SetupError
@@ -17,6 +18,9 @@ from .settings import Settings
 from .sources import notion
 from .store import PageStore, Remembering
 from .types import Answer, Cache, Event, Meter, Notice, Query, Run
+
+if TYPE_CHECKING:
+    from . import llm
 
 # Thirty candidates take two rounds of sixteen calls; with these read during expansion, one.
 READ_AHEAD = CANDIDATE_CAP - SLOTS
@@ -59,9 +63,12 @@ def answer(
     return found, run.meter
 
 
-def _claude(options: Namespace, settings: Settings, run: Run) -> llm.Doors | None:
+def _claude(options: Namespace, settings: Settings, run: Run) -> "llm.Doors | None":
     if options.no_expand and options.no_rerank:
         return None
+    # A run without Claude does not wait for what speaks to it.
+    from . import llm
+
     settings.check_claude()
     try:
         return llm.connect(options.model or settings.model, settings.environ)
