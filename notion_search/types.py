@@ -52,6 +52,19 @@ class Candidate:
     """First text of the page, at most 200 characters."""
     opening: str = ""
     """First text of the page over several blocks, at most 500 characters."""
+    kind: str = "page"
+    """What it is: page, database_entry, doc, sheet, pdf or text."""
+    elsewhere: tuple[str, ...] = ()
+    """Links to copies of it that other sources hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """The whole text of a candidate, as Markdown."""
+
+    text: str
+    truncated: bool = False
+    """Whether the source had more than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,6 +240,9 @@ class Source(Protocol):
 
     def read(self, candidate: Candidate, run: Run) -> Candidate:
         """Return the candidate with excerpt and opening filled in."""
+
+    def text(self, candidate: Candidate, run: Run) -> Page:
+        """Return the candidate's whole text."""
 
 
 class Expander(Protocol):
