@@ -8,6 +8,10 @@ from .words import fold, inert
 # What a reader would look at first, whatever order the database has.
 KEY_PROPERTIES = ("Status", "Topic", "Type")
 
+# How databases say that a page is no longer in use, there being no such mark on a page that can still be found.
+STATES = ("status", "state", "상태")
+ARCHIVED = ("archived", "archive", "deprecated", "obsolete", "보관", "보관됨", "폐기")
+
 # A longer value is prose; the excerpt has that.
 LONGEST = 60  # characters
 
@@ -18,6 +22,11 @@ def key_properties(properties: Mapping[str, Plain]) -> list[tuple[str, str]]:
     names = dict.fromkeys((*known, *properties))
     shown = ((inert(name), _as_text(properties[name])) for name in names)
     return [(name, text) for name, text in shown if text and len(text) <= LONGEST]
+
+
+def is_archived(properties: Mapping[str, Plain]) -> bool:
+    """Whether the page's own status says that it is out of use."""
+    return any(fold(name) in STATES and fold(str(value)) in ARCHIVED for name, value in properties.items())
 
 
 def _as_text(value: Plain) -> str:

@@ -3,24 +3,42 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 # A word is a run of letters and digits; hyphens, slashes, dots and apostrophes inside it belong to it
-# ("multi-agent", "CI/CD", "v2.1"). Hangul and everything else are split apart: "gen-itgc후" is two words.
+# ("multi-agent", "CI/CD", "v2.1"). Hangul, Han with kana, and all else are split apart: "gen-itgc후" is two words.
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
-_WORD = re.compile(rf"[{_HANGUL}]+|[^\W_{_HANGUL}]+(?:[-/.'’_][^\W_{_HANGUL}]+)*")
+_HAN = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_OTHER = rf"[^\W_{_HANGUL}{_HAN}]+"
+_JOINER = "[-/.'_]"
+_WORD = re.compile(rf"[{_HANGUL}]+|[{_HAN}]+|{_OTHER}(?:{_JOINER}{_OTHER})*")
+_UNSPACED = re.compile(rf"[{_HANGUL}{_HAN}]")
 
-# Words that say nothing about what a page is about.
+# Words that say nothing about what a page is about: articles, pronouns, auxiliaries, question words, and the verbs of
+# asking for something.
 _STOP = frozenset(
-    """a about all an and any are as at be been by can could did do does for from had has have how i if in into is it
-    its me my no not of on or our so than that the their them then there these they this to us was we were what when
-    where which who whom why will with would you your
-    및 등 그 이 저 것 수 관련 대한 대해 위한 무엇 어떻게 어디 언제 누가 왜""".split()
+    """a about all am an and any anyone anything are aren't as at be been being by can can't could did do does
+    doesn't don't for from get had has have here how i i'm if in into is isn't it its just let let's may me
+    might must my no not of on or our please shall should show so somebody someone something tell than that the
+    their them then there these they this those to us want was we we're were what what's when where where's
+    which who who's whom whose why will with won't would you you're your find looking need know
+    및 등 그 이 저 것 수 관련 대한 대해 위한 좀 나 내 제 내가 제가 우리 저희 무엇 뭐 뭐가 뭔가 무슨 어떤
+    어떻게 어디 어디서 언제 누가 누구 왜 얼마 얼마나 몇 있나요 있는지 있어 있어요 있습니까 있는 없나요 없는
+    하나요 되나요 인가요 알려줘 알려주세요 찾아줘 찾아주세요 보여줘 보여주세요 해줘 해주세요 주세요 싶어
+    싶어요 싶습니다 합니다 하는 되는 됩니다""".split()
 )
 
-# Particles that follow a Korean noun, longest first; stripped only where two syllables stay.
-_PARTICLES = tuple(
-    """에서는 으로는 에게서 이라고 까지 부터 에서 에게 한테 으로 처럼 보다 에는 와는 과는 이나 이랑 라고
-    을 를 은 는 이 가 의 에 와 과 로 도 만 랑""".split()
+# What follows a Korean noun, particles and the forms of "to do", "to be done" and "to be", longest first; stripped
+# only where two syllables stay.
+_ENDINGS = tuple(
+    sorted(
+        """에서는 으로는 에게서 이라고 까지 부터 에서 에게 한테 으로 처럼 보다 에는 와는 과는 이나 이랑 라고 들은 들이
+    들을 들의 들 을 를 은 는 이 가 의 에 와 과 로 도 만 랑 하나요 하는지 하는가 하려면 하기 하는 하면 하고 하여 하세요
+    하려고 해서 해야 해요 했다 했던 했나요 합니다 합니까 할까요 할까 할지 되나요 되는지 되는 되면 됩니다 됐나요 인가요
+    인지 인가 이란""".split(),
+        key=len,
+        reverse=True,
+    )
 )
 
 _LOOSE_END = re.compile(r"[\ud800-\udfff]")
@@ -28,11 +46,27 @@ _LOOSE_END = re.compile(r"[\ud800-\udfff]")
 
 # More marks on one letter are no language's: the limit of https://unicode.org/reports/tr15/#Stream_Safe_Text_Format.
 MARK_CAP = 30
+LONG = 1_000  # characters; what is shorter is composed in no time, whatever it is
 
 
 def clean(text: str) -> str:
     """Return the text composed (NFC), each half surrogate replaced: text that any stream can carry."""
-    return unicodedata.normalize("NFC", _LOOSE_END.sub("\ufffd", text))
+    return _composed(_LOOSE_END.sub("\ufffd", text))
+
+
+def _composed(text: str) -> str:
+    # Composing takes the square of the length of a run of marks, so that no run is longer than a language needs.
+    if len(text) > LONG and not text.isascii():
+        text = "".join(_few_marks(text))
+    return unicodedata.normalize("NFC", text)
+
+
+def _few_marks(text: str) -> Iterator[str]:
+    marks = 0
+    for char in text:
+        marks = marks + 1 if unicodedata.combining(char) else 0
+        if marks <= MARK_CAP:
+            yield char
 
 
 def inert(text: str) -> str:
@@ -135,31 +169,75 @@ def fit(text: str, width: int) -> str:
 
 def fold(text: str) -> str:
     """Return the form in which two texts are compared: composed, case-blind, blanks evened out."""
-    return " ".join(unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold()).split())
+    return " ".join(_composed(_composed(text).casefold()).split())
 
 
 def terms(text: str) -> tuple[str, ...]:
     """Return the words of the text, folded, in order."""
-    return tuple(_WORD.findall(fold(text)))
+    return tuple(_WORD.findall(fold(text).replace("’", "'")))
 
 
+def key_terms(text: str) -> tuple[str, ...]:
+    """Return the words that say what the text is about, folded, in order, each once; of nothing but filler, all."""
+    words = terms(text)
+    return tuple(dict.fromkeys(word for word in words if not is_filler(word))) or tuple(dict.fromkeys(words))
+
+
+def is_filler(word: str) -> bool:
+    """Whether a folded word says nothing about what a text is about; so does a lone Latin letter."""
+    if word.isascii():
+        return word in _STOP or (len(word) == 1 and word.isalpha())
+    return word in _STOP or stem(word) in _STOP
+
+
+def matches(term: str, word: str) -> bool:
+    """Whether a word of a text is what a query's term asks for; both are folded.
+
+    English words match by their stems, a part of a compound as the whole of it. Words of scripts written without
+    blanks match inside a longer one, so that particles and compounds hide nothing; one syllable only before a particle.
+    """
+    sought, found = stem(term), stem(word)
+    if sought == found:
+        return True
+    if _UNSPACED.search(term):
+        return sought in word if len(sought) > 1 else word.removeprefix(sought) in _ENDINGS
+    parts = re.split(_JOINER, word)
+    return len(parts) > 1 and (any(stem(part) == sought for part in parts) or "".join(parts) == term)
+
+
+@lru_cache(maxsize=20_000)
 def stem(term: str) -> str:
-    """Return a folded English word without its commonest endings, a Korean one without its particle."""
-    if not term.isascii():
-        return _without_particle(term)
-    if term.endswith(("ss", "us", "is")):
+    """Return a folded English word without its commonest endings, a Korean one without what follows its noun."""
+    if _UNSPACED.search(term):
+        return _without_ending(term)
+    if not term.isascii() or term.endswith(("ss", "us", "is")):
         return term
+    return _without_tense(singular(term.removesuffix("'s")))
+
+
+def singular(term: str) -> str:
+    """Return a folded English word without the ending of its plural."""
     for ending, put in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh"), ("s", "")):
         short = term.removesuffix(ending) + put
-        if term.endswith(ending) and len(short) >= 3:
+        if term.endswith(ending) and len(short) >= 3 and not term.endswith("ss"):
             return short
     return term
 
 
-def _without_particle(term: str) -> str:
-    for particle in _PARTICLES:
-        if term.endswith(particle) and len(term) - len(particle) >= 2:
-            return term[: -len(particle)]
+def _without_tense(term: str) -> str:
+    """Return one form for "manage", "managed" and "managing", for "plan" and "planning"."""
+    for ending in ("ing", "ed"):
+        short = term.removesuffix(ending)
+        if term.endswith(ending) and len(short) >= 3 and re.search("[aeiouy]", short) and not term.endswith("eed"):
+            doubled = short[-1] == short[-2] and short[-1] not in "aeiouylsz"
+            return (short[:-1] if doubled else short).removesuffix("e")
+    return term.removesuffix("e") if len(term) > 3 and not term.endswith("ee") else term
+
+
+def _without_ending(term: str) -> str:
+    for ending in _ENDINGS:
+        if term.endswith(ending) and len(term) - len(ending) >= 2:
+            return term[: -len(ending)]
     return term
 
 
@@ -169,9 +247,7 @@ def keywords(text: str) -> tuple[str, ...]:
     "the policies for agents" gives ("polic", "agent"): what both singular and plural contain. A text of
     nothing but filler gives all its words.
     """
-    words = terms(text)
-    useful = [word for word in words if word not in _STOP and (len(word) > 1 or not word.isascii())]
-    return tuple(dict.fromkeys(_root(word) for word in useful or words))
+    return tuple(dict.fromkeys(_root(term) for term in key_terms(text)))
 
 
 def _root(term: str) -> str:

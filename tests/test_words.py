@@ -1,5 +1,6 @@
 """Words, graphemes and widths: English, Korean and mixed."""
 
+import time
 import unicodedata
 
 import pytest
@@ -112,3 +113,84 @@ def test_keywords_are_what_is_worth_searching_for(text, wanted):
 @given(st.text())
 def test_keywords_stand_in_the_folded_text(text):
     assert all(word in words.fold(text) for word in words.keywords(text))
+
+
+def test_a_long_run_of_marks_is_composed_in_no_time():
+    text = "e" + "\u0323\u0301" * 50_000
+
+    start = time.perf_counter()
+    kept = words.clean(text)
+
+    assert time.perf_counter() - start < 1
+    assert len(kept) <= 1 + words.MARK_CAP
+    assert words.fold(text) == words.fold(kept)
+
+
+# Matching
+
+
+@pytest.mark.parametrize(
+    ("term", "word"),
+    [
+        ("끝말잇기", "끝말잇기게임을"),
+        ("서버", "서버를"),
+        ("재시작", "재시작했다"),
+        ("合約", "中文合約轉換體驗課問題"),
+        ("itgc", "gen-itgc"),
+        ("온보딩", "온보딩을"),
+        ("온보딩", "온보딩에서"),
+        ("온보딩을", "온보딩"),
+        ("휴가는", "휴가"),
+        ("팀", "팀은"),
+        ("policies", "policy"),
+        ("pricing", "price"),
+        ("planned", "planning"),
+        ("agent", "multi-agent"),
+        ("ci/cd", "ci/cd"),
+        ("email", "e-mail"),
+        ("release", "releases"),
+    ],
+)
+def test_a_term_matches_the_word_in_its_other_forms(term, word):
+    assert words.matches(term, word)
+
+
+@pytest.mark.parametrize(
+    ("term", "word"),
+    [("팀", "팀장"), ("multi-agent", "multi"), ("cd", "cdn"), ("plan", "plant"), ("온보딩", "보딩"), ("string", "str")],
+)
+def test_a_term_matches_no_other_word(term, word):
+    assert not words.matches(term, word)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("다시gen-itgc후정리", ("다시", "gen-itgc", "후정리"), id="Latin glued to Hangul"),
+        pytest.param("使用API手册", ("使用", "api", "手册"), id="Latin glued to Han"),
+        pytest.param("CI/CD [draft] v2.1", ("ci/cd", "draft", "v2.1"), id="compounds and brackets"),
+        pytest.param(unicodedata.normalize("NFD", "학점인정"), ("학점인정",), id="decomposed Hangul"),
+        pytest.param("What’s new", ("what's", "new"), id="a curly apostrophe"),
+    ],
+)
+def test_text_is_split_into_folded_words(text, found):
+    assert words.terms(text) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("How do we onboard a contractor?", ("onboard", "contractor")),
+        ("휴가는 어떻게 신청하나요?", ("휴가는", "신청하나요")),
+        ("무엇을 알려줘", ("무엇을", "알려줘")),
+        ("plan plan b", ("plan",)),
+    ],
+    ids=["English", "Korean", "nothing but filler", "each once"],
+)
+def test_key_terms_are_the_words_that_say_something(query, found):
+    assert words.key_terms(query) == found
+
+
+@given(st.text())
+def test_any_text_matches_itself(term):
+    assert words.matches(term, term)

@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
-from ..words import fold, stem, terms
+from ..words import fold, singular, stem, terms
 from .filters import FilterError, find_property, matcher
+from .markdown import page_markdown
 from .workspace import Json, Workspace
 
 CURRENT_VERSION = "2026-03-11"
@@ -83,6 +85,8 @@ class Handler:
                 )
             case "GET", ["v1", "pages", key]:
                 return _narrowed(self._found(self._workspace.pages_by_id, key, "page"), params)
+            case "GET", ["v1", "pages", key, "markdown"]:
+                return self._markdown(key, params)
             case "GET", ["v1", "blocks", key, "children"]:
                 return self._children(key, params)
             case "GET", ["v1", "users", "me"]:
@@ -142,13 +146,16 @@ class Handler:
             return lambda _: True
         return matcher(body["filter"], source["properties"], now=self._now(), me=BOT_ID)
 
+    def _markdown(self, key: str, params: Params) -> Json:
+        page = self._found(self._workspace.pages_by_id, key, "page")
+        _known_params(params, ("include_transcript",))
+        return page_markdown(page["id"], self._workspace.children)
+
     def _children(self, key: str, params: Params) -> Json:
         parent = _uuid(key, "path.block_id", "path")
         if parent not in self._workspace.block_ids:
             raise _not_found("block", parent)
-        unknown = [name for name in params if name not in ("page_size", "start_cursor")]
-        if unknown:
-            raise _invalid(f"query.{unknown[0]} should be not present", "query")
+        _known_params(params, ("page_size", "start_cursor"))
         blocks = self._workspace.children.get(parent, ())
         start = _children_start(params, blocks)
         page = _listing(blocks, start, _children_size(params), str, {})
@@ -204,8 +211,10 @@ def title_matches(query: str, title: str) -> bool:
     return not query.strip() or bool(_stems(query) & _stems(title))
 
 
+@lru_cache(maxsize=10_000)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(term) for term in terms(text))
+    # Recordings show Notion to take plurals for their singulars; of other endings they show nothing.
+    return frozenset(singular(term) if term.isascii() else stem(term) for term in terms(text))
 
 
 def _query_text(body: Json) -> str:
@@ -364,6 +373,12 @@ def _narrowed(item: Json, params: Params) -> Json:
         return item
     kept = {name: value for name, value in item["properties"].items() if name in names or value["id"] in names}
     return {**item, "properties": kept}
+
+
+def _known_params(params: Params, known: Sequence[str]) -> None:
+    unknown = [name for name in params if name not in known]
+    if unknown:
+        raise _invalid(f"query.{unknown[0]} should be not present", "query")
 
 
 def _only(members: Json, known: Sequence[str], where: str = "body") -> None:

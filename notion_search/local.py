@@ -1,0 +1,56 @@
+"""Expand and judge by rule: no model, and the same answer every time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from .fields import is_archived
+from .score import TITLE_CAP, WEAK, WORDS_CAP, Score, edited_ago, score
+from .types import Candidate, Notice, Result, Run
+from .variants import Synonyms, broadened, literal, synonym
+from .words import fold
+
+
+@dataclass(frozen=True, slots=True)
+class LocalExpander:
+    """Expands by rule: core words, synonyms, and the subject without its qualifiers."""
+
+    synonyms: Synonyms
+
+    def expand(self, query: str, run: Run) -> tuple[str, ...]:
+        """Return the query first, then what the rules make of it: at most three phrasings of at most five words."""
+        made = (query, literal(query), synonym(query, self.synonyms), broadened(query))
+        return tuple({fold(variant): variant for variant in reversed(made) if variant}.values())[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJudge:
+    """Judges by words, title and age; relevance is the score in hundredths."""
+
+    now: datetime
+
+    def judge(self, query: str, candidates: Sequence[Candidate], run: Run) -> tuple[Result, ...]:
+        """Return every candidate once: an exact title first, then by score, equal ones in the order of the search."""
+        scored = [(candidate, self.score(query, candidate)) for candidate in candidates]
+        scored.sort(key=lambda pair: (fold(pair[0].title) != fold(query), -pair[1].total))
+        if scored and max(found.total for _, found in scored) < WEAK:
+            run.notify(Notice(stage="rerank", text="no page has much of these words: the matches shown are weak"))
+        return tuple(
+            Result(
+                candidate=candidate,
+                relevance=found.total / 100,
+                snippet=self._snippet(found, candidate),
+                parts=found.parts,
+            )
+            for candidate, found in scored
+        )
+
+    def score(self, query: str, candidate: Candidate) -> Score:
+        """Return the candidate's score."""
+        archived = is_archived(candidate.properties)
+        return score(query, candidate.title, candidate.opening, candidate.edited, self.now, archived=archived)
+
+    def _snippet(self, found: Score, candidate: Candidate) -> str:
+        archived = " · archived" if found.archived else ""
+        edited = edited_ago(candidate.edited, self.now)
+        return f"title {found.title}/{TITLE_CAP} · words {found.words}/{WORDS_CAP} · {edited}{archived}"
