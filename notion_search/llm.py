@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from .children import find_program
 from .errors import LLMError, LLMReplyError, LLMUnavailableError, SetupError
 from .imports import import_without
 from .pace import TryAgainError
-from .program import LIMIT, Program, find_program
+from .program import LIMIT, Program
 from .tls import certificates
 from .types import Notice, Reply, Run
 from .words import clip, inert
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 NO_CLIENT = (
     "no Claude client: set ANTHROPIC_API_KEY, or install Claude Code and sign in (`claude`), "
-    "or search without one: --no-expand --no-rerank"
+    "or search without one: --local ranks by rule, --no-expand --no-rerank not at all"
 )
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
@@ -39,10 +40,10 @@ def connect(model: str, environ: Mapping[str, str]) -> "Doors":
     doors: list[SDK | Program] = []
     if importlib.util.find_spec("anthropic") and _has_credentials(environ):
         doors.append(SDK(model, environ))
-    if path := find_program(environ.get("PATH", "")):
+    if path := find_program("claude", environ.get("PATH", "")):
         # Behind the SDK the program is asked once the keys were refused; it would use them before its own login.
         keys = _KEYS if doors else ()
-        doors.append(Program(path, model, {name: value for name, value in environ.items() if name not in keys}))
+        doors.append(Program(str(path), model, {name: value for name, value in environ.items() if name not in keys}))
     if not doors:
         raise SetupError(NO_CLIENT)
     return Doors(doors)

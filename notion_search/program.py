@@ -1,17 +1,9 @@
 """Claude through the `claude` program, run as a text function and nothing more."""
 
-import contextlib
 import json
-import os
-import shutil
-import signal
-import subprocess
-import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
+from .children import Children
 from .errors import LLMError, LLMReplyError, LLMUnavailableError
 from .replies import find_json
 from .types import Reply, Run
@@ -37,13 +29,6 @@ _PASSED = frozenset(
 _PASSED_PREFIXES = ("LC_", "ANTHROPIC_", "AWS_")
 
 
-def find_program(search_path: str) -> str | None:
-    """Return the path of the first `claude` on an absolute entry of the search path."""
-    # Never the current folder: a `claude` lying beside someone's notes must not be run.
-    entries = [entry for entry in search_path.split(os.pathsep) if Path(entry).is_absolute()]
-    return shutil.which("claude", path=os.pathsep.join(entries)) if entries else None
-
-
 class Program:
     """Claude through the `claude` program, run as a text function and nothing more."""
 
@@ -54,11 +39,7 @@ class Program:
         self.model = model
         self._path = path
         self._environ = environ
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self._lock = threading.Lock()
-        self._answered = threading.Condition()
-        self._asking = 0
-        self._closed = False
+        self._children = Children()
 
     def ask(
         self,
@@ -77,77 +58,24 @@ class Program:
         limit = min(LIMIT, run.left())
         arguments = [self._path, "-p", "--model", self.model, *ARGUMENTS, "--system-prompt", system]
         run.meter.count("claude.program")
-        with self._counted(), _empty_folder() as empty:
-            reply = _from_program(*self._run(arguments, _guarded(prompt), empty, limit, max_tokens), self.model)
+        environment = _environment(self._environ, limit, max_tokens)
+        try:
+            with self._children.folder() as empty:
+                printed = self._children.run(
+                    arguments, empty, environment, limit=limit, stdin=_guarded(prompt).encode()
+                )
+        except TimeoutError as error:
+            raise LLMError(f"the claude program {error}") from None
+        except OSError as error:
+            raise LLMUnavailableError(f"the claude program cannot be started ({error.strerror})") from error
+        reply = _from_program(*printed, self.model)
         if on_text:
             on_text(reply.text)
         return reply
 
     def close(self) -> None:
         """End every process still running, with the processes it started, and see their folders gone."""
-        with self._lock:
-            self._closed = True
-            running = tuple(self._running)
-        for process in running:
-            _end(process)
-        with self._answered:
-            self._answered.wait_for(lambda: not self._asking, timeout=1.0)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with self._answered:
-            self._asking += 1
-        try:
-            yield
-        finally:
-            with self._answered:
-                self._asking -= 1
-                self._answered.notify_all()
-
-    def _run(
-        self, arguments: list[str], prompt: str, folder: str, limit: float, max_tokens: int
-    ) -> tuple[int, str, str]:
-        process = self._start(arguments, folder, _environment(self._environ, limit, max_tokens))
-        try:
-            out, err = process.communicate(prompt.encode(), timeout=limit)
-        except subprocess.TimeoutExpired:
-            raise LLMError(f"the claude program did not answer within {limit:.0f} s") from None
-        finally:
-            _end(process)
-            for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
-                with contextlib.suppress(OSError):  # what it never read cannot be flushed any more
-                    pipe.close()
-            with self._lock:
-                self._running.discard(process)
-        return process.returncode, out.decode(errors="replace"), err.decode(errors="replace")
-
-    def _start(self, arguments: list[str], folder: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        # Under the lock, so that a run which ends meanwhile misses no process.
-        with self._lock:
-            if self._closed:
-                raise LLMError("the run is over")
-            try:
-                # Its own process group, so that at the deadline its children end with it.
-                process = subprocess.Popen(  # noqa: S603 - an absolute path and a list; no shell
-                    arguments,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    cwd=folder,
-                    env=environment,
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise LLMUnavailableError(f"the claude program cannot be started ({error.strerror})") from error
-            self._running.add(process)
-            return process
-
-
-def _empty_folder() -> tempfile.TemporaryDirectory[str]:
-    try:
-        return tempfile.TemporaryDirectory(prefix="notion-search-", ignore_cleanup_errors=True)
-    except OSError as error:
-        raise LLMUnavailableError(f"the claude program has no folder to run in ({error.strerror})") from error
+        self._children.close()
 
 
 def _environment(environ: Mapping[str, str], limit: float, max_tokens: int) -> dict[str, str]:
@@ -165,25 +93,6 @@ def _environment(environ: Mapping[str, str], limit: float, max_tokens: int) -> d
 def _guarded(prompt: str) -> str:
     """Return the prompt with no `@` the program could take for a file to read."""
     return prompt.replace("@", "＠")
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and whatever it started: asked first, then made to."""
-    for force in (process.poll() is not None, True):
-        _signal(process, force=force)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0.5)
-
-
-def _signal(process: subprocess.Popen[bytes], *, force: bool) -> None:
-    if hasattr(os, "killpg"):
-        # The whole group may have ended; macOS says it the second way.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL if force else signal.SIGTERM)
-    elif force:
-        process.kill()
-    else:
-        process.terminate()
 
 
 def _from_program(code: int, out: str, err: str, model: str) -> Reply:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from notion_search.children import find_program
 from notion_search.demo.workspace import load
-from notion_search.program import find_program
 
 from .conftest import KEY, TOKEN
 from .fakes.claude import Ran, Text, api_error, entries, envelope
@@ -155,7 +155,7 @@ def test_without_a_place_for_its_folder_the_run_goes_on_without(notion, program,
 
     assert ended.code == 0
     assert ended.json
-    assert "no folder to run in" in ended.err
+    assert "No usable temporary directory" in ended.err
     assert "Traceback" not in ended.err
 
 
@@ -182,9 +182,9 @@ def test_it_is_found_on_the_first_absolute_entry_that_has_it(claude_server, outs
     (outside / "one/claude").mkdir()
     path = claude_server.install(outside / "two")
 
-    assert find_program(os.pathsep.join(["", str(outside / "one"), str(outside / "two")])) == str(path)
-    assert find_program("") is None
-    assert find_program(os.pathsep) is None
+    assert find_program("claude", os.pathsep.join(["", str(outside / "one"), str(outside / "two")])) == path
+    assert find_program("claude", "") is None
+    assert find_program("claude", os.pathsep) is None
 
 
 def test_a_program_that_may_not_be_executed_is_no_client(notion, program, run, outside):
