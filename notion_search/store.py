@@ -5,14 +5,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from .types import Candidate, Failure, Handle, Listing, Notice, Pending, Run, Scope, Source
+from .types import Candidate, Failure, Handle, Listing, Notice, Page, Pending, Run, Scope, Source, Widening
 
 T = TypeVar("T")
 
@@ -20,6 +20,7 @@ T = TypeVar("T")
 # until its minute is surely over.
 SETTLED = timedelta(minutes=2)
 PAGE_CAP = 20_000  # pages; at most a kilobyte each of excerpt and opening
+TEXT_CAP = 1_000  # pages whose whole text is kept: five kilobytes as a rule, three hundred at most
 BUSY_TIMEOUT = 1.0  # seconds to wait for another process's write
 CLOSING_TIMEOUT = 0.5  # seconds for statements under way; each takes less than a thousandth
 WORKSPACE_WAIT = 1.0  # seconds; asked beside the first search, it is answered long before the first page is read
@@ -38,6 +39,10 @@ MIGRATIONS = (
         PRIMARY KEY (source, id)
     ) WITHOUT ROWID;
     CREATE INDEX page_read_at ON page (read_at);
+    """,
+    # A page may be asked for as a whole before its first words are.
+    """
+    ALTER TABLE page ADD COLUMN unread INTEGER NOT NULL DEFAULT 0;
     """,
 )
 
@@ -58,13 +63,22 @@ class PageStore:
     """The pages of one workspace; safe with several threads and processes, and a miss when anything is wrong."""
 
     def __init__(
-        self, path: Path, notify: Callable[[Notice], None], now: Callable[[], datetime] = utc_now, cap: int = PAGE_CAP
+        self,
+        path: Path,
+        notify: Callable[[Notice], None],
+        now: Callable[[], datetime] = utc_now,
+        cap: int = PAGE_CAP,
+        text_cap: int = TEXT_CAP,
     ) -> None:
-        """Keep at most `cap` pages in the file, which is made at the first write, readable by its owner alone."""
+        """Keep at most `cap` pages in the file, which is made at the first write, readable by its owner alone.
+
+        Of `text_cap` of them the whole text is kept.
+        """
         self._path = path
         self._notify = notify
         self._now = now
         self._cap = cap
+        self._text_cap = text_cap
         self._lock = threading.Condition()
         self._busy = 0
         self._connections: dict[int, sqlite3.Connection] = {}
@@ -75,7 +89,7 @@ class PageStore:
         """Return the page as it was read at this very edit, or None."""
         row = self._try(
             lambda connection: connection.execute(
-                "SELECT excerpt, opening FROM page WHERE source = ? AND id = ? AND edited = ?",
+                "SELECT excerpt, opening FROM page WHERE source = ? AND id = ? AND edited = ? AND NOT unread",
                 (page.source, page.id, page.edited),
             ).fetchone()
         )
@@ -83,15 +97,46 @@ class PageStore:
 
     def put(self, page: Candidate) -> None:
         """Keep a page that was read, unless it was edited so lately that another edit could hide in the minute."""
-        if page.edited is None or not self._is_settled(page.edited):
+        if not self._is_settled(page.edited):
             return
         self._wrote = True
         self._try(
             lambda connection: connection.execute(
                 "INSERT INTO page (source, id, edited, excerpt, opening, read_at) VALUES (?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT (source, id) DO UPDATE SET edited = excluded.edited, excerpt = excluded.excerpt, "
-                "opening = excluded.opening, text = NULL, read_at = excluded.read_at",
+                "opening = excluded.opening, read_at = excluded.read_at, unread = 0, "
+                "text = CASE WHEN page.edited = excluded.edited THEN page.text END",
                 (page.source, page.id, page.edited, page.excerpt, page.opening, self._now().isoformat()),
+            )
+        )
+
+    def text(self, page: Candidate) -> str | None:
+        """Return the whole text of the page at this very edit, or None."""
+        row = self._try(
+            lambda connection: connection.execute(
+                "SELECT text FROM page WHERE source = ? AND id = ? AND edited = ?",
+                (page.source, page.id, page.edited),
+            ).fetchone()
+        )
+        return row[0] if row else None
+
+    def put_text(self, page: Candidate, text: str) -> None:
+        """Keep the whole text of a page beside its first words, under the same rule as those."""
+        if not self._is_settled(page.edited):
+            return
+        self._wrote = True
+        self._try(
+            lambda connection: connection.execute(
+                "INSERT INTO page (source, id, edited, excerpt, opening, text, read_at, unread) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source, id) DO UPDATE SET "
+                "excerpt = CASE page.edited WHEN excluded.edited THEN page.excerpt ELSE excluded.excerpt END, "
+                "opening = CASE page.edited WHEN excluded.edited THEN page.opening ELSE excluded.opening END, "
+                "unread = CASE page.edited WHEN excluded.edited THEN page.unread ELSE excluded.unread END, "
+                "edited = excluded.edited, text = excluded.text, read_at = excluded.read_at",
+                (
+                    *(page.source, page.id, page.edited, page.excerpt, page.opening),
+                    *(text, self._now().isoformat(), not page.read),
+                ),
             )
         )
 
@@ -105,6 +150,13 @@ class PageStore:
                     (self._cap,),
                 )
             )
+            self._try(
+                lambda connection: connection.execute(
+                    "UPDATE page SET text = NULL WHERE (source, id) IN "
+                    "(SELECT source, id FROM page WHERE text IS NOT NULL ORDER BY read_at DESC LIMIT -1 OFFSET ?)",
+                    (self._text_cap,),
+                )
+            )
         self._shut()
 
     def _shut(self) -> None:
@@ -116,9 +168,9 @@ class PageStore:
                     connection.close()
                 self._connections.clear()
 
-    def _is_settled(self, edited: str) -> bool:
+    def _is_settled(self, edited: str | None) -> bool:
         try:
-            return self._now() - datetime.fromisoformat(edited) >= SETTLED
+            return edited is not None and self._now() - datetime.fromisoformat(edited) >= SETTLED
         except (ValueError, TypeError):  # not a time, or one without a zone
             return False
 
@@ -232,6 +284,10 @@ class Remembering:
                 self._reading[page.id, page.edited] = run.pace.submit(partial(self._read, page, run), run)
         return listing
 
+    def widen(self, variants: Sequence[str], run: Run) -> tuple[Listing, ...]:
+        """Return what a second look of the source finds, where it can look a second time."""
+        return self._source.widen(variants, run) if isinstance(self._source, Widening) else ()
+
     def read(self, candidate: Candidate, run: Run) -> Candidate:
         """Return the candidate with excerpt and opening filled in, at no call when the store has this very edit."""
         under_way = self._reading.get((candidate.id, candidate.edited))
@@ -253,6 +309,18 @@ class Remembering:
         page = self._source.read(candidate, run)
         if store:
             store.put(page)
+        return page
+
+    def text(self, candidate: Candidate, run: Run) -> Page:
+        """Return the candidate's whole text, at no call when the store has that of this very edit."""
+        store = self._opened(run)
+        known = store.text(candidate) if store else None
+        run.meter.count("cache.texts.miss" if known is None else "cache.texts.hit")
+        if known is not None:
+            return Page(text=known)
+        page = self._source.text(candidate, run)
+        if store and not page.truncated:
+            store.put_text(candidate, page.text)
         return page
 
     def close(self) -> None:

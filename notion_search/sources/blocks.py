@@ -16,7 +16,7 @@ _CLOSED = ("child_page", "child_database", "link_to_page", "unsupported")
 def texts(blocks: Iterable[object]) -> Iterator[str]:
     """Yield each block's own text and caption in order, as one line each, blank ones left out."""
     for kind, body in _known(blocks):
-        yield from _lines(_own(kind, body), _caption(kind, body))
+        yield from _lines(own_text(kind, body), caption(kind, body))
 
 
 def excerpt(blocks: Iterable[object]) -> str:
@@ -35,13 +35,13 @@ def container(blocks: Iterable[object]) -> str | None:
     if any(_own_texts(listed)):
         return None
     # The children of a column list are columns: one level down, still no text.
-    ordered = sorted(listed, key=lambda block: _kind(block) == "column_list")
-    return next((block_id for block in ordered if (block_id := _children_of(block))), None)
+    ordered = sorted(listed, key=lambda block: kind_of(block) == "column_list")
+    return next((block_id for block in ordered if (block_id := children_of(block))), None)
 
 
 def _own_texts(blocks: Iterable[object]) -> Iterator[str]:
     for kind, body in _known(blocks):
-        yield from _lines(_own(kind, body))
+        yield from _lines(own_text(kind, body))
 
 
 def _lines(*found: str) -> Iterator[str]:
@@ -50,22 +50,25 @@ def _lines(*found: str) -> Iterator[str]:
 
 def _known(blocks: Iterable[object]) -> Iterator[tuple[str, Mapping[str, object]]]:
     for block in blocks:
-        kind = _kind(block)
+        kind = kind_of(block)
         body = block.get(kind) if isinstance(block, Mapping) else None
         if isinstance(body, Mapping):
             yield kind, body
 
 
-def _kind(block: object) -> str:
+def kind_of(block: object) -> str:
+    """Return the type of the block, empty for anything that names none."""
     kind = block.get("type") if isinstance(block, Mapping) else None
     return kind if isinstance(kind, str) else ""
 
 
-def _own(kind: str, body: Mapping[str, object]) -> str:
+def own_text(kind: str, body: Mapping[str, object]) -> str:
+    """Return the text that a block of this kind holds itself, as it stands."""
     return _OWN[kind](body) if kind in _OWN else ""
 
 
-def _caption(kind: str, body: Mapping[str, object]) -> str:
+def caption(kind: str, body: Mapping[str, object]) -> str:
+    """Return what a block of this kind says under its picture, file or code; a file's name where it says nothing."""
     if kind not in _CAPTIONED:
         return ""
     return rich_text(body.get("caption")) or rich_text([{"plain_text": body.get("name")}])
@@ -103,8 +106,9 @@ _OWN: Mapping[str, Callable[[Mapping[str, object]], str]] = {
 _CAPTIONED = ("image", "video", "audio", "pdf", "file", "bookmark", "embed", "code")
 
 
-def _children_of(block: object) -> str | None:
-    if not isinstance(block, Mapping) or _kind(block) in _CLOSED:
+def children_of(block: object) -> str | None:
+    """Return the id whose children belong to the block, None without any; a synced copy's are the original's."""
+    if not isinstance(block, Mapping) or kind_of(block) in _CLOSED:
         return None
     # A synced copy holds nothing itself; its text is with the original.
     synced = block.get("synced_block")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -94,13 +94,16 @@ def _described(
 
 
 def _describe(id_: str, scope: Scope, retrieve: Retrieve, run: Run) -> DataSource:
-    raw = _retrieved("data_source", id_, retrieve, run)
+    found = data_source(_retrieved("data_source", id_, retrieve, run), id_)
+    given = scope.property_filter
+    return replace(found, filter=filters.compile_filter(given, found.schema, found.title)) if given else found
+
+
+def data_source(raw: Mapping[str, Any], id_: str) -> DataSource:
+    """Return the table that Notion describes so, under the id it was asked for by, without a filter."""
     properties = raw.get("properties")
     schema = properties if isinstance(properties, dict) else {}
-    title = inert(rich_text(raw.get("title"))) or id_
-    given = scope.property_filter
-    condition = filters.compile_filter(given, schema, title) if given else None
-    return DataSource(id=id_, title=title, schema=schema, filter=condition)
+    return DataSource(id=id_, title=inert(rich_text(raw.get("title"))) or id_, schema=schema, filter=None)
 
 
 def first_error(outcomes: Sequence[object]) -> Exception:

@@ -15,10 +15,10 @@ from notion_client.errors import HTTPResponseError, NotionClientErrorBase, Reque
 from ..errors import NotFoundError, SourceError
 from ..pace import TryAgainError
 from ..tls import certificates
-from ..types import Candidate, Failure, Listing, Notice, Pending, Run, Scope
-from ..words import clip, fold, inert, keywords
-from . import blocks, filters
-from .databases import DataSource, first_error, resolve
+from ..types import Candidate, Failure, Listing, Notice, Page, Pending, Run, Scope
+from ..words import clip, fold, inert, key_terms, keywords, matches, terms
+from . import blocks, filters, markdown
+from .databases import DataSource, data_source, first_error, resolve
 from .ids import dashed
 from .properties import plain_properties, rich_text, title_of
 from .refusals import RefusedError, refusal
@@ -30,6 +30,9 @@ PAGE_SIZE = 100
 REQUEST_CAP = 3
 # So few rows are judged whole: the judge can find the one no word matches.
 SMALL = 30
+# Where a search found little, this many databases are looked into, and so many rows of theirs are taken at least.
+DATABASE_CAP = 3
+NEWEST = 5
 READ_SIZE = 20  # blocks; a page that says nothing in twenty says nothing in an excerpt
 # Shares of the time left: one data source that hangs takes neither the search nor the other rows with it.
 LOOKUP_SHARE = 0.5
@@ -97,8 +100,33 @@ class NotionSource:
         """
         if scope.databases:
             self.check(scope, run)
-            return self._search_databases(variant, run)
+            return self._search_databases(variant, self._resolved or (), run)
         return self._search_workspace(variant, run)
+
+    def widen(self, variants: Sequence[str], run: Run) -> tuple[Listing, ...]:
+        """Return the rows the variants find in databases whose title has the query's words, else their newest rows."""
+        databases = self._databases_called(variants[0], run)
+        if not databases:
+            return ()
+        searches = [partial(self._search_databases, variant, databases, run) for variant in variants]
+        found = [outcome for outcome in run.pace.gather(searches, run) if isinstance(outcome, Listing)]
+        if any(page.found_by for listing in found for page in listing.candidates):
+            return tuple(found)
+        newest = [partial(self._query, database, None, NEWEST, run) for database in databases]
+        rows = [row for answer in run.pace.gather(newest, run) if isinstance(answer, dict) for row in _results(answer)]
+        rows = [row for row in sorted(rows, key=_edited, reverse=True) if _is_live_page(row)]
+        return (Listing(source=self.name, variant=variants[0], candidates=_candidates(rows, lambda _: (variants[0],))),)
+
+    def _databases_called(self, query: str, run: Run) -> tuple[DataSource, ...]:
+        """Return the few data sources whose title holds a word of the query, best first by Notion's order."""
+        body = {"query": query, "filter": {"property": "object", "value": "data_source"}, "page_size": SMALL}
+        answer = self._send("search", partial(self._client.search, **body), run)
+        live = [raw for raw in _results(answer) if _is_live(raw, "data_source")]
+        named = [data_source(raw, dashed(raw["id"])) for raw in live]
+        wanted = key_terms(query)
+        return tuple(
+            found for found in named if any(matches(term, word) for term in wanted for word in terms(found.title))
+        )[:DATABASE_CAP]
 
     def read(self, candidate: Candidate, run: Run) -> Candidate:
         """Return the candidate with excerpt and opening filled in, from containers one level down."""
@@ -112,6 +140,36 @@ class NotionSource:
     def _children(self, block_id: str, run: Run) -> Sequence[Mapping[str, Any]]:
         list_children = partial(self._client.blocks.children.list, block_id, page_size=READ_SIZE)
         return _results(self._send("children", list_children, run))
+
+    def text(self, candidate: Candidate, run: Run) -> Page:
+        """Return the page as Markdown, at most 100,000 characters: Notion's own, or made of its blocks."""
+        try:
+            answer = self._send("markdown", partial(self._client.pages.retrieve_markdown, candidate.id), run)
+        except SourceError as error:
+            if not _is_refused(error):
+                raise
+            answer = {}
+        found = answer.get("markdown")
+        if isinstance(found, str):
+            return markdown.page(markdown.clean(found), truncated=bool(answer.get("truncated")))
+        return markdown.read_blocks(candidate.id, partial(self._ask_for_blocks, run=run))
+
+    def _ask_for_blocks(self, asked: Sequence[markdown.Wanted], run: Run) -> Sequence[markdown.Blocks | None]:
+        outcomes = run.pace.gather([partial(self._blocks, wanted, run) for wanted in asked], run)
+        if asked[0].is_first and not isinstance(outcomes[0], markdown.Blocks):
+            raise first_error(outcomes)
+        return [outcome if isinstance(outcome, markdown.Blocks) else None for outcome in outcomes]
+
+    def _blocks(self, wanted: markdown.Wanted, run: Run) -> markdown.Blocks:
+        paging = {"start_cursor": wanted.cursor} if wanted.cursor else {}
+        list_children = partial(self._client.blocks.children.list, wanted.id, page_size=PAGE_SIZE, **paging)
+        try:
+            answer = self._send("children", list_children, run)
+        except NotFoundError:
+            if wanted.is_first:
+                raise
+            return markdown.Blocks()  # the original of a synced copy may not be shared
+        return markdown.Blocks(found=_results(answer), cursor=_cursor(answer))
 
     # The whole workspace
 
@@ -156,8 +214,8 @@ class NotionSource:
 
     # Named databases
 
-    def _search_databases(self, variant: str, run: Run) -> Listing:
-        sources, stage = self._resolved or (), run.within(ROWS_SHARE)
+    def _search_databases(self, variant: str, sources: Sequence[DataSource], run: Run) -> Listing:
+        stage = run.within(ROWS_SHARE)
         outcomes = run.pace.gather([partial(self._rows, source, variant, stage) for source in sources], stage)
         answered = [outcome for outcome in outcomes if isinstance(outcome, _Rows)]
         if not answered:
@@ -286,9 +344,14 @@ def _cursor(answer: Mapping[str, Any]) -> str | None:
 
 
 def _is_live_page(raw: Mapping[str, Any]) -> bool:
-    """Whether this is a page outside trash and archive; `archived` left the API, `is_archived` came."""
+    return _is_live(raw, "page")
+
+
+def _is_live(raw: Mapping[str, Any], kind: str) -> bool:
+    """Whether this is a page, or what else is asked for, outside trash and archive."""
+    # `archived` left the API, `is_archived` came.
     gone = any(raw.get(flag) for flag in ("in_trash", "archived", "is_archived"))
-    return raw.get("object") == "page" and isinstance(raw.get("id"), str) and not gone
+    return raw.get("object") == kind and isinstance(raw.get("id"), str) and not gone
 
 
 def _candidates(
@@ -308,7 +371,13 @@ def _candidate(raw: Mapping[str, Any], position: int, found_by: tuple[str, ...])
         position=position,
         found_by=found_by,
         properties=plain_properties(raw),
+        kind="database_entry" if _is_row(raw) else "page",
     )
+
+
+def _is_row(raw: Mapping[str, Any]) -> bool:
+    parent = raw.get("parent")
+    return isinstance(parent, dict) and parent.get("type") in ("data_source_id", "database_id")
 
 
 def _url(raw: Mapping[str, Any]) -> str:
@@ -339,6 +408,11 @@ def _row_texts(row: Mapping[str, Any]) -> Iterator[str]:
         kind = value.get("type") if isinstance(value, dict) else None
         if kind in ("title", "rich_text"):
             yield rich_text(value.get(kind))
+
+
+def _is_refused(error: SourceError) -> bool:
+    """Whether Notion refused this way of asking for a page, so that another may be answered."""
+    return isinstance(error.__cause__, HTTPResponseError) and error.__cause__.status in (400, 403, 404)
 
 
 def _translate(error: Exception) -> Exception:

@@ -1,5 +1,6 @@
 """The in-memory Notion API behind a loopback socket, with faults, latency and a rate limit."""
 
+import json
 import threading
 import time
 from collections import deque
@@ -134,10 +135,13 @@ class _Budget:
 
 
 def kind_of(request: Request) -> str:
-    """The endpoint's short name: search, database, data_source, query, page, children, me; "" for another."""
+    """The request's short name; "" for another.
+
+    search for pages, look for data sources, database, data_source, query, page, markdown, children, me.
+    """
     match request.method, request.path.strip("/").split("/"):
         case "POST", ["v1", "search"]:
-            return "search"
+            return "look" if '"data_source"' in json.dumps(request.body.get("filter")) else "search"
         case "GET", ["v1", "databases", _]:
             return "database"
         case "GET", ["v1", "data_sources", _]:
@@ -146,6 +150,8 @@ def kind_of(request: Request) -> str:
             return "query"
         case "GET", ["v1", "pages", _]:
             return "page"
+        case "GET", ["v1", "pages", _, "markdown"]:
+            return "markdown"
         case "GET", ["v1", "blocks", _, "children"]:
             return "children"
         case "GET", ["v1", "users", "me"]:
