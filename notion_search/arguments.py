@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 LONGEST_QUERY = 2000  # characters
 LONGEST_RUN = 3600  # seconds
+# The document's: sections of the top five results to answer from, of the top ten to list.
+EXTRACTED = 5
+MOST_EXTRACTED = 10
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,8 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="notion-search",
         usage="notion-search [options] QUERY...",
         description="Find pages in Notion by meaning: Claude widens the query, Notion is searched, Claude ranks.",
-        epilog="Exit codes: 0 an answer (no matches is one), 1 failure, 2 usage, 3 setup, 4 Notion refused or "
-        "cannot be reached, 130 interrupted, 143 terminated. The token is read from NOTION_TOKEN, else "
+        epilog="Exit codes: 0 an answer (no matches is one), 1 failure, 2 usage, 3 setup, 4 no source "
+        "answered, 130 interrupted, 143 terminated. The token is read from NOTION_TOKEN, else "
         "NOTION_API_TOKEN, else NOTION_API_KEY.",
         allow_abbrev=False,
         formatter_class=_Help,
@@ -75,6 +78,21 @@ def build_parser() -> argparse.ArgumentParser:
         help='only rows with these properties, as {"Status": "Done"} or a filter of Notion\'s; needs --databases',
     )
     add("--limit", "-n", type=_limit, default=10, metavar="N", help="show at most N results, 1 to 30 (default: 10)")
+    add(
+        "--sources",
+        type=_sources,
+        metavar="NAMES",
+        help="where to search: notion, drive or both, separated by commas (default: $NOTION_SEARCH_SOURCES or notion)",
+    )
+    add("--local", action="store_true", help="widen and rank by rule: no Claude, the same answer every time")
+    add("--answer", action="store_true", help="answer the query in words, each claim with its page; needs Claude")
+    add("--report", action="store_true", help="print one JSON object with scores, previews and sections of pages")
+    add(
+        "--extract",
+        type=_extract,
+        metavar="N",
+        help=f"give a section of the first N results in the report, 0 to {MOST_EXTRACTED} (default: {EXTRACTED})",
+    )
     add("--no-expand", action="store_true", help="search for the query alone, without other phrasings")
     add("--no-rerank", action="store_true", help="keep the order of the search, without judging")
     add("--no-cache", action="store_true", help="neither read nor write what earlier runs kept")
@@ -98,6 +116,21 @@ def _limit(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= CANDIDATE_CAP:
         return int(text[:4])
     raise UsageError(f"--limit: expected a whole number from 1 to {CANDIDATE_CAP}, got {_shown(text)}")
+
+
+def _extract(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text[:4]) <= MOST_EXTRACTED:
+        return int(text[:4])
+    raise UsageError(f"--extract: expected a whole number from 0 to {MOST_EXTRACTED}, got {_shown(text)}")
+
+
+def _sources(text: str) -> tuple[str, ...]:
+    from .settings import source_names
+
+    names = source_names(text)
+    if names:
+        return names
+    raise UsageError(f"--sources: expected notion, drive or both, separated by commas, got {_shown(text)}")
 
 
 def _model(text: str) -> str:
@@ -129,9 +162,33 @@ def query(options: argparse.Namespace, *, reads_stdin: bool) -> "Query":
     databases = parse_databases(options.databases) if options.databases is not None else ()
     if options.filter and not databases:
         raise UsageError("--filter: name the database too (--databases ID): Notion filters rows of databases only")
+    _check(options)
+    if options.sources and databases and options.sources != ("notion",):
+        raise UsageError("--databases: searches Notion alone: leave out --sources")
     scope = Scope(databases=tuple(str(ref) for ref in databases), property_filter=options.filter)
     text = _query_text(_stdin() if reads_stdin else " ".join(options.query))
-    return Query(text=text, scope=scope, limit=options.limit)
+    extracts = options.report or options.answer
+    count = EXTRACTED if options.extract is None else options.extract
+    return Query(
+        text=text,
+        scope=scope,
+        limit=options.limit,
+        named=frozenset(options.sources or ()),
+        extract=count if extracts else None,
+    )
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Raise UsageError for options that contradict each other."""
+    if options.report and (options.json or options.answer):
+        other = "--json" if options.json else "--answer"
+        raise UsageError(f"--report: prints a JSON object of its own: leave out {other}")
+    if options.extract is not None and not options.report:
+        raise UsageError("--extract: says how many sections --report gives: add --report")
+    if options.answer and options.local:
+        raise UsageError("--answer: Claude writes it, and --local asks Claude nothing: leave out one of them")
+    if options.demo and "drive" in (options.sources or ()):
+        raise UsageError("--demo: searches the sample workspace alone: leave out --sources")
 
 
 def _query_text(typed: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
     from .render import Progress
-    from .types import Answer, Notice, Query
+    from .types import Answer, Event, Notice, Query
 
 PIPE_WIDTH = 100  # cells, where there is no terminal to ask
 
@@ -69,25 +69,64 @@ def _main(argv: Sequence[str]) -> int:
     settings = Settings.read(os.environ)
     with Progress(sys.stderr, drawn=not options.quiet) as progress:
         notify = partial(_notify, progress, quiet=options.quiet)
-        answer, meter = wiring.answer(asked, options, settings, notify=notify, emit=progress.event)
+        written = _Written(progress) if options.answer and not options.json and _is_terminal(sys.stdout) else None
+        emit = written.event if written else progress.event
+        answer, meter = wiring.answer(asked, options, settings, notify=notify, emit=emit)
     if options.explain:
         for line in explain(answer, meter, options.model or settings.model):
             _say(line)
-    return _write(partial(_rendered, answer, asked, options))
+    return _write(partial(_rendered, answer, asked, options, told=bool(written and written.anything)))
 
 
-def _rendered(answer: "Answer", query: "Query", options: "Namespace", *, ascii_only: bool = False) -> str:
+class _Written:
+    """The answer in words as it is written, to the terminal; the status makes room for it."""
+
+    def __init__(self, progress: "Progress") -> None:
+        self.anything = False
+        self._progress = progress
+
+    def event(self, event: "Event") -> None:
+        from .types import AnswerText
+
+        if not isinstance(event, AnswerText):
+            self._progress.event(event)
+            return
+        self._progress.clear()
+        self.anything = True
+        with suppress(OSError, UnicodeEncodeError):
+            sys.stdout.write(event.text)
+            sys.stdout.flush()
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    # What a terminal cannot show as it is written is written at the end, in what it can.
+    return stream.isatty() and (stream.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def _rendered(
+    answer: "Answer", query: "Query", options: "Namespace", *, told: bool = False, ascii_only: bool = False
+) -> str:
     import shutil
 
-    from .render import render_json, render_table
+    from .cache import utc_now
+    from .render import answer_json, render_answer, render_json, render_table
     from .words import inert
 
+    if options.report:
+        from .report import render_report
+
+        return render_report(answer, query, utc_now(), ascii_only=ascii_only)
+    if options.json and options.answer:
+        return answer_json(answer, ascii_only=ascii_only)
     if options.json:
         return render_json(answer.results, ascii_only=ascii_only)
     if not answer.results:
         return f"No matches for '{inert(query.text)}'\n"
     width = shutil.get_terminal_size((PIPE_WIDTH, 24)).columns
-    return render_table(answer.results, width=width, color=_wants_color(options.color, os.environ))
+    color = _wants_color(options.color, os.environ)
+    if options.answer:
+        return render_answer(answer, utc_now(), width=width, color=color, told=told)
+    return render_table(answer.results, width=width, color=color)
 
 
 def _wants_color(choice: str, environ: Mapping[str, str]) -> bool:

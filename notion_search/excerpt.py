@@ -11,10 +11,13 @@ SHARE = 0.5
 
 
 def excerpt(candidates: Sequence[Candidate], sources: Sequence[Source], run: Run) -> tuple[Candidate, ...]:
-    """Return the same candidates in the same order, read; one that cannot be read keeps an empty excerpt."""
+    """Return the same candidates in the same order, read; one that cannot be read keeps an empty excerpt.
+
+    A source with a `read_cap` is asked for the text of its first so many.
+    """
     stage = run.within(SHARE)
     homes = {source.name: source for source in sources}
-    unread = [candidate for candidate in candidates if not candidate.read]
+    unread = [page for source in sources for page in _unread(candidates, source)]
     counter = itertools.count(1)
 
     def read(candidate: Candidate) -> Candidate:
@@ -30,3 +33,9 @@ def excerpt(candidates: Sequence[Candidate], sources: Sequence[Source], run: Run
         text = f"{len(unread) - len(by_page)} of {len(unread)} pages could not be read ({reason}); no excerpt for them"
         run.notify(Notice(stage="excerpt", text=text))
     return tuple(by_page.get((candidate.source, candidate.id), candidate) for candidate in candidates)
+
+
+def _unread(candidates: Sequence[Candidate], source: Source) -> Sequence[Candidate]:
+    own = [candidate for candidate in candidates if candidate.source == source.name]
+    cap: int = getattr(source, "read_cap", len(own))
+    return [candidate for candidate in own[:cap] if not candidate.read]

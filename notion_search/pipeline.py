@@ -1,18 +1,23 @@
-"""The five verbs in order, and how a run goes on without the help of a model."""
+"""The verbs in order, and how a run goes on without the help of a model or of one of its sources."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from .errors import LLMError
+from .duplicates import unite
+from .errors import LLMError, SourceError, UsageError
 from .excerpt import excerpt
+from .quote import quote
 from .search import fuse, search
 from .types import (
     Answer,
+    Answerer,
     Candidate,
+    CitedAnswer,
     Expander,
     Facts,
     Failure,
+    Handle,
     Judge,
     Judged,
     Listing,
@@ -24,35 +29,62 @@ from .types import (
     Scope,
     Searched,
     Source,
+    Widening,
 )
+from .variants import Synonyms, broadened, synonym
+from .words import fold
 
 # Shares of the time left: no stage can use up what the next ones need.
 EXPAND_SHARE = 0.4
 SEARCH_SHARE = 0.6
+# So few pages are worth a second look in other places.
+FEW = 5
 
 
-def run(query: Query, *, sources: Sequence[Source], expander: Expander | None, judge: Judge | None, run: Run) -> Answer:
+def run(
+    query: Query,
+    *,
+    sources: Sequence[Source],
+    expander: Expander | None,
+    judge: Judge | None,
+    run: Run,
+    answerer: Answerer | None = None,
+    synonyms: Synonyms = lambda _: (),
+) -> Answer:
     """Answer the query; whatever the run had to do without goes to `run.notify`. Raises what leaves no answer."""
     notices: list[Notice] = []
     run = replace(run, notify=partial(_note, notices, run.notify))
     stage = run.within(SEARCH_SHARE)
-    own = [run.pace.submit(partial(source.search, query.text, query.scope, stage), stage) for source in sources]
+    own = {
+        source.name: run.pace.submit(partial(source.search, query.text, query.scope, stage), stage)
+        for source in sources
+    }
     with run.meter.stage("expand"):
         variants = _variants(query, expander, run)
     with run.meter.stage("search"):
-        listings = search(variants, query.scope, sources, run.within(SEARCH_SHARE), already=own)
+        listings, skipped = _searched(variants, query, sources, own, run)
+        if expander and not query.scope.databases:
+            listings = _wider(listings, variants, query, sources, run)
     candidates = fuse(listings, query.text)
     if judge is None:
         candidates = _hits(candidates)[: query.limit]
     run.emit(Searched(candidates=len(candidates)))
     with run.meter.stage("excerpt"):
-        candidates = excerpt(candidates, sources, run)
+        candidates = unite(excerpt(candidates, sources, run))
     with run.meter.stage("rerank"):
         results = _results(candidates, query, judge, run)
     run.emit(Judged(results=len(results)))
+    if query.extract is not None:
+        with run.meter.stage("quote"):
+            results = quote(results, query.text, sources, run, count=query.extract)
+    cited = None
+    if results and answerer:
+        with run.meter.stage("answer"):
+            cited = _answered(query, results, answerer, run)
     if not results:
-        _explain_nothing(query, sources, run)
-    return Answer(results=results, notices=tuple(notices), facts=_facts(variants, listings, candidates))
+        _explain_nothing(query, sources, skipped, synonyms, run)
+    facts = _facts(variants, listings, candidates)
+    return Answer(results=results, notices=tuple(notices), facts=facts, cited=cited)
 
 
 def _note(notices: list[Notice], notify: Callable[[Notice], None], notice: Notice) -> None:
@@ -72,6 +104,54 @@ def _variants(query: Query, expander: Expander | None, run: Run) -> tuple[str, .
     return (query.text,)
 
 
+def _searched(
+    variants: Sequence[str], query: Query, sources: Sequence[Source], own: Mapping[str, Handle[Listing]], run: Run
+) -> tuple[tuple[Listing, ...], Mapping[str, Exception]]:
+    """Return the listings of the sources that answered, and why each other was skipped; raises where none did."""
+    stage = run.within(SEARCH_SHARE)
+    calls = [partial(search, variants, query.scope, source, stage, already=own[source.name]) for source in sources]
+    outcomes = run.pace.gather(calls, run)
+    skipped = {
+        source.name: _source_error(outcome)
+        for source, outcome in zip(sources, outcomes, strict=True)
+        if not isinstance(outcome, tuple)
+    }
+    if len(skipped) == len(sources):
+        raise skipped[sources[0].name]
+    for name, error in skipped.items():
+        if name in query.named or name == sources[0].name:
+            run.notify(Notice(stage="search", text=f"{name} was skipped: {error}"))
+    return tuple(listing for found in outcomes if isinstance(found, tuple) for listing in found), skipped
+
+
+def _source_error(outcome: Failure | Pending | tuple[Listing, ...]) -> Exception:
+    """Return why a source did not answer; what asks for the impossible ends the run."""
+    if isinstance(outcome, Failure) and isinstance(outcome.error, UsageError):
+        raise outcome.error
+    if isinstance(outcome, Failure) and not isinstance(outcome.error, TimeoutError):
+        return outcome.error
+    return SourceError("no answer within the time; --timeout gives more")
+
+
+def _wider(
+    listings: tuple[Listing, ...], variants: Sequence[str], query: Query, sources: Sequence[Source], run: Run
+) -> tuple[Listing, ...]:
+    """Return the listings, and where they hold little, those of a second look: broader words, other places."""
+    stage = run.within(SEARCH_SHARE)
+    found = {listing.source for listing in listings if listing.candidates}
+    answered = [source for source in sources if any(listing.source == source.name for listing in listings)]
+    broad = broadened(query.text)
+    calls: list[Callable[[], tuple[Listing, ...]]] = []
+    if broad and fold(broad) not in {fold(variant) for variant in variants}:
+        empty = [source for source in answered if source.name not in found]
+        calls += [partial(search, (broad,), query.scope, source, stage) for source in empty]
+    if len({(page.source, page.id) for listing in listings for page in listing.candidates}) < FEW:
+        calls += [partial(source.widen, variants, stage) for source in answered if isinstance(source, Widening)]
+    more = run.pace.gather(calls, stage)
+    # Looking further is more than was asked for, so its failures are no one's loss.
+    return (*listings, *(listing for outcome in more if isinstance(outcome, tuple) for listing in outcome))
+
+
 def _results(candidates: Sequence[Candidate], query: Query, judge: Judge | None, run: Run) -> tuple[Result, ...]:
     """Return the results to show: judged where there is a judge, else hits in the order of the search."""
     if judge and candidates:
@@ -87,6 +167,15 @@ def _hits(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     return tuple(candidate for candidate in candidates if candidate.found_by)
 
 
+def _answered(query: Query, results: Sequence[Result], answerer: Answerer, run: Run) -> CitedAnswer | None:
+    """Return the answer in words, or None with a notice when the model is no help."""
+    (outcome,) = run.pace.gather([partial(answerer.answer, query.text, results, run)], run)
+    if outcome is None or isinstance(outcome, CitedAnswer):
+        return outcome
+    run.notify(Notice(stage="answer", text=f"{_reason(outcome)}; showing the pages without an answer"))
+    return None
+
+
 def _reason(outcome: Failure | Pending) -> Exception:
     """Return why a model's stage came to nothing; an error that is not about the model ends the run."""
     if isinstance(outcome, Pending) or isinstance(outcome.error, TimeoutError):
@@ -96,13 +185,23 @@ def _reason(outcome: Failure | Pending) -> Exception:
     return outcome.error
 
 
-def _explain_nothing(query: Query, sources: Sequence[Source], run: Run) -> None:
-    """Say whether nothing matched or nothing is shared: one more search, for any page at all."""
-    outcomes = run.pace.gather([partial(source.search, "", query.scope, run) for source in sources], run)
+def _explain_nothing(
+    query: Query, sources: Sequence[Source], skipped: Mapping[str, Exception], synonyms: Synonyms, run: Run
+) -> None:
+    """Say whether nothing matched or nothing is shared, what was not searched, and which words to try."""
+    for name, error in skipped.items():
+        if name not in query.named and name != sources[0].name:
+            run.notify(Notice(stage="search", text=f"{name} was not searched: {error}"))
+    asked = [source for source in sources if source.name not in skipped]
+    outcomes = run.pace.gather([partial(source.search, "", query.scope, run) for source in asked], run)
     listings = [outcome for outcome in outcomes if isinstance(outcome, Listing)]
     if not listings:
         return
-    run.notify(Notice(stage="search", text=_nothing(query.scope, any(listing.candidates for listing in listings))))
+    anything = any(listing.candidates for listing in listings)
+    text = _nothing(query.scope, anything)
+    if anything and (other := synonym(query.text, synonyms)):
+        text += f", such as: {other}"
+    run.notify(Notice(stage="search", text=text))
 
 
 def _nothing(scope: Scope, anything: bool) -> str:  # noqa: FBT001 - both are read where they are passed

@@ -1,15 +1,16 @@
-"""Stage 5: results as text, for people or for programs; progress while they are awaited."""
+"""Stage 6: results as text, for people or for programs; progress while they are awaited."""
 
 import io
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, TextIO
 
 from .fields import key_properties
 from .prices import AS_OF, price
-from .types import Answer, Event, Meter, Read, Result, Searched
+from .score import edited_ago
+from .strict_json import strict_json
+from .types import Answer, AnswerText, Event, Judged, Meter, Read, Result, Searched
 from .words import display_width, fit, graphemes, inert
 
 if TYPE_CHECKING:
@@ -19,21 +20,19 @@ PROPERTY_CAP = 4
 INDENT = 4
 RELEVANCE_WIDTH = 9  # the width of its heading
 EDITED_WIDTH = 10  # 2026-11-30
+SOURCE_WIDTH = 6  # notion, drive; its heading as long
 # Below this the date moves to the line of the properties, so that the title keeps half of the width.
 NARROW = 60
 NARROWEST = 24
-
-# Controls that JSON itself leaves bare, and the marks that turn the direction of a terminal's text.
-_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+CITED_KEYS = ("title", "url", "source", "last_edited")
 
 
 def render_json(results: Sequence[Result], *, ascii_only: bool = False) -> str:
     """Return the results as one JSON array with a final newline; page text in it is data no terminal acts on."""
-    text = json.dumps([_public(result) for result in results], ensure_ascii=ascii_only, indent=2, allow_nan=False)
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    return strict_json([public(result) for result in results], ascii_only=ascii_only)
 
 
-def _public(result: Result) -> Mapping[str, object]:
+def public(result: Result) -> Mapping[str, object]:
     """Return the public keys, in their order; keys are only ever added."""
     page = result.candidate
     return {
@@ -70,18 +69,24 @@ def render_table(results: Sequence[Result], *, width: int, color: bool) -> str:
 
 def _table(results: Sequence[Result], width: int) -> Iterator[Line]:
     judged = any(result.relevance is not None for result in results)
-    yield _row(Span(" #", "dim"), "Title", "Relevance" if judged else None, "Edited", width, "dim")
+    mixed = len({result.candidate.source for result in results}) > 1
+    heading = _tail("Relevance" if judged else None, "Source" if mixed else None, "Edited", width)
+    yield _row(Span(" #", "dim"), "Title", heading, width, "dim")
     for number, result in enumerate(results, 1):
         page = result.candidate
         relevance = None if not judged else "-" if result.relevance is None else f"{result.relevance:.2f}"
-        yield _row(Span(f"{number:>2}", "dim"), inert(page.title), relevance, _day(page.edited), width, "bold")
+        tail = _tail(relevance, inert(page.source) if mixed else None, _day(page.edited), width)
+        yield _row(Span(f"{number:>2}", "dim"), inert(page.title), tail, width, "bold")
         yield from _details(result, width)
 
 
-def _row(number: Span, title: str, relevance: str | None, edited: str, width: int, style: str) -> Line:
+def _tail(relevance: str | None, source: str | None, edited: str, width: int) -> str:
     tail = "" if relevance is None else f"  {relevance:>{RELEVANCE_WIDTH}}"
-    if width >= NARROW:
-        tail += f"  {edited:<{EDITED_WIDTH}}"
+    tail += "" if source is None else f"  {source:<{SOURCE_WIDTH}}"
+    return tail + (f"  {edited:<{EDITED_WIDTH}}" if width >= NARROW else "")
+
+
+def _row(number: Span, title: str, tail: str, width: int, style: str) -> Line:
     room = width - INDENT - display_width(tail)
     shown = fit(title, room)
     padding = " " * (room - display_width(shown))
@@ -101,6 +106,8 @@ def _details(result: Result, width: int) -> Iterator[Line]:
     for line in wrap(" · ".join(shown), width - INDENT):
         yield (margin, Span(line, "dim"))
     yield (margin, Span(page.url, f"link {page.url}"))
+    for url in page.elsewhere:
+        yield (margin, Span("also "), Span(url, f"link {url}"))
 
 
 def _day(edited: str | None) -> str:
@@ -125,6 +132,40 @@ def wrap(text: str, width: int) -> Iterator[str]:
             line += cluster
     if line:
         yield line
+
+
+def render_answer(answer: Answer, now: datetime, *, width: int, color: bool, told: bool = False) -> str:
+    """Return the answer in words with its sources, or that there is none and the nearest pages; `told`: no words again.
+
+    Numbers, titles and links are those of the results, never the model's.
+    """
+    cited = answer.cited
+    if cited is None:
+        return f"No answer in these pages. The nearest:\n{render_table(answer.results, width=width, color=color)}"
+    said = "" if told else "\n".join("\n".join(wrap(line, width)) for line in cited.text.splitlines()) + "\n"
+    sources = "".join(_source(place, answer.results[place - 1], now) for place in cited.cited)
+    return f"{said}\nSources\n{sources}Confidence: {cited.confidence}\n"
+
+
+def _source(place: int, result: Result, now: datetime) -> str:
+    page = result.candidate
+    return f"[{place}] {inert(page.title)} ({inert(page.source)}, {edited_ago(page.edited, now)})\n    {page.url}\n"
+
+
+def answer_json(answer: Answer, *, ascii_only: bool = False) -> str:
+    """Return the answer, its citations, its confidence and the results as one JSON object with a final newline."""
+    cited = answer.cited
+    citations = [
+        {"number": place, **{key: public(answer.results[place - 1])[key] for key in CITED_KEYS}}
+        for place in (cited.cited if cited else ())
+    ]
+    value = {
+        "answer": cited.text if cited else None,
+        "citations": citations,
+        "confidence": cited.confidence if cited else None,
+        "results": [public(result) for result in answer.results],
+    }
+    return strict_json(value, ascii_only=ascii_only)
 
 
 def _painted(lines: Sequence[Line]) -> str | None:
@@ -152,9 +193,18 @@ def explain(answer: Answer, meter: Meter, model: str) -> Iterator[str]:
     """Yield what the run did, a line a subject, from the counts taken where it happened."""
     facts, counts = answer.facts, meter.counts
     yield "variants: " + " · ".join(inert(variant) for variant in facts.variants)
-    found = ", ".join(f"{number} for '{inert(variant)}'" for _, variant, number in facts.listings)
+    several = len(facts.searched) > 1
+    found = ", ".join(
+        f"{number} for '{inert(variant)}'{f' in {source}' if several else ''}"
+        for source, variant, number in facts.listings
+    )
     yield f"found: {found}; {facts.candidates} candidates, {facts.read} read, {len(answer.results)} results"
-    for service in ("notion", "claude"):
+    for place, result in enumerate(answer.results, 1):
+        if result.parts:
+            parts = " · ".join(f"{name} {value:g}" for name, value in result.parts.items())
+            title = fit(inert(result.candidate.title), 40)
+            yield f"score {place}: {parts} = {100 * (result.relevance or 0):.0f} '{title}'"
+    for service in ("notion", *(source for source in facts.searched if source != "notion"), "claude"):
         calls = {name.partition(".")[2]: n for name, n in sorted(counts.items()) if name.startswith(service + ".")}
         kinds = ", ".join(f"{number} {kind}" for kind, number in calls.items())
         yield f"{service} calls: {sum(calls.values())}" + (f" ({kinds})" if kinds else "")
@@ -181,7 +231,7 @@ class Progress:
 
     def event(self, event: Event) -> None:
         """Show how far the run is."""
-        if self._status:
+        if self._status and not isinstance(event, AnswerText):
             self._status.update(_stage(event))
 
     def say(self, line: str) -> None:
@@ -191,6 +241,12 @@ class Progress:
         else:
             self._stream.write(line + "\n")
             self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the status off the screen, for good."""
+        if self._status:
+            self._status.stop()
+            self._status = None
 
     def __enter__(self) -> "Progress":
         if self._status:
@@ -207,7 +263,7 @@ def _stage(event: Event) -> str:
         return f"reading {event.candidates} pages"
     if isinstance(event, Read):
         return f"reading pages: {event.done} of {event.total}" if event.done < event.total else "judging"
-    return "done"
+    return "writing" if isinstance(event, Judged) else "done"
 
 
 def _console(stream: TextIO) -> "rich.console.Console | None":

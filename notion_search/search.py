@@ -1,5 +1,6 @@
 """Stage 2: run every variant through every source and keep one candidate a page."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,26 +12,20 @@ from .words import fold
 
 # The constant of reciprocal rank fusion as its authors measured it: Cormack, Clarke and Büttcher, SIGIR 2009.
 RRF_CONSTANT = 60
+SOURCE_CAP = 20
 
 
 def search(
-    variants: Sequence[str],
-    scope: Scope,
-    sources: Sequence[Source],
-    run: Run,
-    *,
-    already: Sequence[Handle[Listing]],
+    variants: Sequence[str], scope: Scope, source: Source, run: Run, *, already: Handle[Listing] | None = None
 ) -> tuple[Listing, ...]:
-    """Return one listing for each source and variant that answered, in that order.
+    """Return one listing for each variant that the source answered, in that order.
 
-    `already` holds each source's search of the first variant, under way. Raises SourceError when nothing
-    answered, and whatever would make every search fail: a filter that does not fit, a token.
+    `already` is the source's search of the first variant, under way. Raises SourceError when nothing answered, and
+    whatever would make every search fail: a filter that does not fit, a token.
     """
-    others = [
-        [run.pace.submit(partial(source.search, variant, scope, run), run) for variant in variants[1:]]
-        for source in sources
-    ]
-    handles = [handle for own, rest in zip(already, others, strict=True) for handle in (own, *rest)]
+    own = [already] if already else []
+    rest = variants[len(own) :]
+    handles = [*own, *(run.pace.submit(partial(source.search, variant, scope, run), run) for variant in rest)]
     outcomes = [handle.outcome(run.deadline) for handle in handles]
     failures = [outcome for outcome in outcomes if not isinstance(outcome, Listing)]
     for failure in failures:
@@ -51,7 +46,7 @@ def _reason(failure: Failure | Pending | Listing) -> Exception:
 
 
 def fuse(listings: Sequence[Listing], query: str, *, cap: int = CANDIDATE_CAP) -> tuple[Candidate, ...]:
-    """Return each page once, at most `cap`, those most variants agree on first.
+    """Return each page once, at most `cap`, those most variants agree on first; of several sources at most 20 each.
 
     One variant alone keeps the source's order. Several: reciprocal rank fusion, an exact title first,
     then the better position. Pages no variant's words found come last.
@@ -71,7 +66,19 @@ def fuse(listings: Sequence[Listing], query: str, *, cap: int = CANDIDATE_CAP) -
         exact = several and fold(page.title) == fold(query)
         return (not page.found_by, not exact, -agreement[key] if several else 0.0, page.position)
 
-    return tuple(pages[key] for key in sorted(pages, key=place)[:cap])
+    ordered = tuple(pages[key] for key in sorted(pages, key=place))
+    return (ordered if len({page.source for page in ordered}) == 1 else _evened(ordered))[:cap]
+
+
+def _evened(pages: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Return the pages without those beyond each source's share, so that no place crowds out another."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for page in pages:
+        seen[page.source] += 1
+        if seen[page.source] <= SOURCE_CAP:
+            kept.append(page)
+    return tuple(kept)
 
 
 def _once_each(candidates: Sequence[Candidate]) -> Sequence[Candidate]:

@@ -1,7 +1,7 @@
 """The environment and the paths it names, read once into one frozen value."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -13,6 +13,10 @@ from .errors import SetupError
 from .redaction import TOKEN_VARIABLES
 
 NOTION_URL = "https://api.notion.com"
+# The places there are, in the order they are searched and shown in.
+SOURCES = ("notion", "drive")
+CACHE_ROOTS = (("XDG_CACHE_HOME", ()), ("HOME", (".cache",)), ("LOCALAPPDATA", ()))
+CONFIG_ROOTS = (("XDG_CONFIG_HOME", ()), ("HOME", (".config",)), ("APPDATA", ()))
 CALLS_PER_MINUTE = 180  # Notion's budget on Free and Plus plans; 600 on Business and Enterprise
 
 
@@ -27,6 +31,10 @@ class Settings:
     """1 outside of tests, which have no time for real pauses."""
     cache_folder: Path | None
     """None where the environment names no home to keep a cache in."""
+    config_folder: Path | None
+    """Where the user's own synonyms may lie; None where the environment names no home."""
+    sources: tuple[str, ...]
+    """Where to search when the command line does not say."""
     environ: Mapping[str, str] = field(repr=False)
 
     @classmethod
@@ -37,7 +45,9 @@ class Settings:
             model=_model("NOTION_SEARCH_MODEL", environ),
             calls_per_minute=_positive("NOTION_SEARCH_CALLS_PER_MINUTE", environ, CALLS_PER_MINUTE),
             wait_scale=_share("NOTION_SEARCH_WAIT_SCALE", environ),
-            cache_folder=_cache_folder(environ),
+            cache_folder=_folder(environ, CACHE_ROOTS),
+            config_folder=_folder(environ, CONFIG_ROOTS),
+            sources=_sources("NOTION_SEARCH_SOURCES", environ),
             environ=environ,
         )
 
@@ -123,9 +133,23 @@ def _share(name: str, environ: Mapping[str, str]) -> float:
     raise SetupError(f"{name}: expected a number above 0, at most 1")
 
 
-def _cache_folder(environ: Mapping[str, str]) -> Path | None:
+def source_names(text: str) -> tuple[str, ...]:
+    """Return the sources that the text names, each once, Notion first; none where it is blank or names another."""
+    names = [name.strip().lower() for name in text.split(",")]
+    known = [name for name in SOURCES if name in names]
+    return tuple(known) if all(name in SOURCES or not name for name in names) else ()
+
+
+def _sources(name: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    text = environ.get(name, "").strip()
+    if names := source_names(text or SOURCES[0]):
+        return names
+    raise SetupError(f"{name}: expected {' and '.join(SOURCES)}, or one of them, separated by commas")
+
+
+def _folder(environ: Mapping[str, str], roots: Sequence[tuple[str, Sequence[str]]]) -> Path | None:
     # The XDG rules ignore a relative path: https://specifications.freedesktop.org/basedir-spec/latest/
-    for name, below in (("XDG_CACHE_HOME", ()), ("HOME", (".cache",)), ("LOCALAPPDATA", ())):
+    for name, below in roots:
         root = environ.get(name, "")
         if root and Path(root).is_absolute():
             return Path(root, *below, "notion-search")

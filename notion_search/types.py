@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -30,6 +30,10 @@ class Query:
     text: str
     scope: Scope = field(default_factory=Scope)
     limit: int = 10
+    named: frozenset[str] = frozenset()
+    """The sources the user asked for by name; of these a failure is always told."""
+    extract: int | None = None
+    """How many of the results are read whole for their most relevant section; None: no previews either."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +90,11 @@ class Result:
     relevance: float | None = None
     snippet: str | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    """Named scores the relevance is made of, where a rule made it."""
+    section: str = ""
+    """The most relevant section of the page's text, as Markdown, where it was read whole."""
+    preview: str = ""
+    """Its first meaningful sentence, where that was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +127,14 @@ class Judged:
     results: int
 
 
-Event = Searched | Read | Judged
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerText:
+    """Progress: a further piece of the answer, checked and fit to be shown."""
+
+    text: str
+
+
+Event = Searched | Read | Judged | AnswerText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +147,22 @@ class Facts:
     candidates: int
     read: int
 
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The sources that answered, in order."""
+        return tuple(dict.fromkeys(source for source, _, _ in self.listings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedAnswer:
+    """An answer in words, each claim followed by the number of the result it stands on."""
+
+    text: str
+    cited: tuple[int, ...]
+    """The places of the results it cites, from 1, in the order of its numbers."""
+    confidence: str
+    """high, medium or low."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -139,6 +171,8 @@ class Answer:
     results: tuple[Result, ...]
     notices: tuple[Notice, ...]
     facts: Facts
+    cited: CitedAnswer | None = None
+    """The answer in words, where one was asked for and could be given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +279,14 @@ class Source(Protocol):
         """Return the candidate's whole text."""
 
 
+@runtime_checkable
+class Widening(Protocol):
+    """A source that can look a second time, in other places, where its search found little."""
+
+    def widen(self, variants: Sequence[str], run: Run) -> tuple[Listing, ...]:
+        """Return one listing for each variant that found something there."""
+
+
 class Expander(Protocol):
     """Finds other words for a query."""
 
@@ -257,6 +299,13 @@ class Judge(Protocol):
 
     def judge(self, query: str, candidates: Sequence[Candidate], run: Run) -> tuple[Result, ...]:
         """Return every candidate once, best first. Raises LLMError."""
+
+
+class Answerer(Protocol):
+    """Answers in words from pages that were read."""
+
+    def answer(self, query: str, results: Sequence[Result], run: Run) -> CitedAnswer | None:
+        """Return the answer, or None where the results hold none. Raises LLMError."""
 
 
 class LLM(Protocol):

@@ -60,7 +60,7 @@ class Asked:
     """One question, whatever the door it came through."""
 
     stage: str
-    """expand or rerank."""
+    """expand, rerank or answer."""
     prompt: str
     system: str
     model: str
@@ -71,8 +71,12 @@ class FakeClaude(Server):
     """Answers each stage from its queue, and once that is empty as an obliging model would."""
 
     def __init__(self) -> None:
-        self._queues: dict[str, deque[Told]] = {"expand": deque(), "rerank": deque()}
-        self._always: dict[str, Callable[[str], Told]] = {"expand": lambda _: '["other words"]', "rerank": in_order}
+        self._queues: dict[str, deque[Told]] = {stage: deque() for stage in ("expand", "rerank", "answer")}
+        self._always: dict[str, Callable[[str], Told]] = {
+            "expand": lambda _: '["other words"]',
+            "rerank": in_order,
+            "answer": lambda _: "It is so [1].",
+        }
         self._lock = threading.Lock()
         super().__init__(self._answer)
 
@@ -123,9 +127,8 @@ def _asked(request: Request) -> Asked:
         content = body["messages"][0]["content"]
         prompt = content if isinstance(content, str) else "".join(block.get("text", "") for block in content)
         system, model = body["system"], body["model"]
-    return Asked(
-        stage="rerank" if "<pages>" in prompt else "expand", prompt=prompt, system=system, model=model, request=request
-    )
+    stage = "rerank" if "\n<pages>\n" in prompt else "answer" if "\n<sources>\n" in prompt else "expand"
+    return Asked(stage=stage, prompt=prompt, system=system, model=model, request=request)
 
 
 def _for_sdk(told: Text | Reply | Ran, asked: Asked) -> Reply:
