@@ -14,6 +14,7 @@ from .words import fold, inert, key_terms, matches
 SOURCE_CAP = 5
 # Some 200 words; Hangul takes a token a syllable.
 MAX_TOKENS = 1200
+LONGEST_SHOWN = 10_000  # characters that are shown while they are written
 # When a match is strong, of a hundred; and when a page is fresh, in days: the rule of the document's `kb:ask`.
 STRONG = 70
 FAIR = 50
@@ -53,6 +54,7 @@ _ADDRESS = re.compile(r"(?i)\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.|mailto:)\S*")
 _OURS = re.compile(
     r"(?i)^[\s#*_>-]{0,10}(?:sources?|references?|citations?|confidence|출처|참고|신뢰도)[\s*_]{0,5}(?::|$)"
 )
+_ITEM = re.compile(r"\s{0,10}(?:[-*+•]|[\[【(]?\d{1,4}[\]】).:])")
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s|\n")
 
 
@@ -91,7 +93,8 @@ def answer(query: str, results: Sequence[Result], llm: LLM, run: Run, *, now: da
     )
     checked = check(reply.text, places)
     if checked.strangers:
-        text = f"Claude's answer cited {checked.strangers} times what was not among its sources; that was removed"
+        named = "1 citation" if checked.strangers == 1 else f"{checked.strangers} citations"
+        text = f"{named} in Claude's answer named none of its sources, and went"
         run.notify(Notice(stage="answer", text=text))
     if fold(reply.text).strip(".*` ") == fold(NO_ANSWER):
         run.notify(Notice(stage="answer", text="the pages found do not answer this; these are the nearest"))
@@ -158,11 +161,13 @@ def check(text: str, places: set[int]) -> Checked:
         cited.update(valid)
         return "".join(f"[{place}]" for place in valid)
 
-    conflict, lines = False, list[str]()
+    conflict, listing, lines = False, False, list[str]()
     for line in text.splitlines():
         said = _ADDRESS.sub("", _LINK.sub(r"\1", inert(line)))
         conflict = conflict or said.strip(" .*`") == CONFLICT
-        if _OURS.match(said) or said.strip(" .*`") in (CONFLICT, NO_ANSWER):
+        # What follows a heading of ours is a list like ours.
+        listing = bool(_OURS.match(said)) or (listing and bool(_ITEM.match(said) or not said))
+        if listing or said.strip(" .*`") in (CONFLICT, NO_ANSWER):
             continue
         bare = _leading(said)
         kept = " ".join(_CITATION.sub(numbered, bare).split())
@@ -198,9 +203,11 @@ class _Shown:
     _passed: str = field(default="", init=False)
 
     def add(self, text: str) -> None:
+        """Take a further piece of the answer, and pass on what is whole by now."""
         self._text += text
-        ends = [match.end() for match in _SENTENCE_END.finditer(self._text)]
-        if ends:
+        # Looked for around the new piece alone, and not in an answer far longer than was asked for.
+        ends = [match.end() for match in _SENTENCE_END.finditer(self._text, max(0, len(self._text) - len(text) - 1))]
+        if ends and ends[-1] < LONGEST_SHOWN:
             checked = check(self._text[: ends[-1]], self.places)
             if checked.cited:
                 self._pass(checked.text)

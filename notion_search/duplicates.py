@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from .types import Candidate
 from .words import fold, terms
@@ -23,11 +24,13 @@ def unite(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """
     kept: list[Candidate] = []
     for candidate in candidates:
-        place = next((place for place, other in enumerate(kept) if _is_copy(candidate, other)), None)
-        if place is None:
-            kept.append(candidate)
+        copies = [other for other in kept if _is_copy(candidate, other)]
+        if copies:
+            place = kept.index(copies[0])
+            kept = [other for other in kept if other not in copies]
+            kept.insert(place, reduce(_united, (*copies, candidate)))
         else:
-            kept[place] = _united(kept[place], candidate)
+            kept.append(candidate)
     return tuple(kept)
 
 
@@ -47,6 +50,6 @@ def _united(first: Candidate, second: Candidate) -> Candidate:
     return replace(
         home,
         position=min(home.position, copy.position),
-        found_by=tuple(dict.fromkeys((*home.found_by, *copy.found_by))),
+        found_by=tuple(dict.fromkeys((*first.found_by, *second.found_by))),
         elsewhere=tuple(dict.fromkeys((*home.elsewhere, copy.url, *copy.elsewhere))),
     )

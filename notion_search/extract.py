@@ -303,7 +303,7 @@ def _at_word(text: str, limit: int) -> str:
 
 
 def _unforged(text: str) -> str:
-    return inert(text).translate({ord("["): "(", ord("]"): ")", ord("|"): "/"})
+    return inert(text).translate({ord("["): "(", ord("]"): ")", ord("|"): "/"}) or "unknown"
 
 
 # The preview.

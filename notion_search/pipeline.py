@@ -197,24 +197,24 @@ def _explain_nothing(
     listings = [outcome for outcome in outcomes if isinstance(outcome, Listing)]
     if not listings:
         return
-    anything = any(listing.candidates for listing in listings)
-    text = _nothing(query.scope, anything)
-    if anything and (other := synonym(query.text, synonyms)):
+    text = _nothing(query.scope, listings)
+    if any(listing.candidates for listing in listings) and (other := synonym(query.text, synonyms)):
         text += f", such as: {other}"
     run.notify(Notice(stage="search", text=text))
 
 
-def _nothing(scope: Scope, anything: bool) -> str:  # noqa: FBT001 - both are read where they are passed
-    if not scope.databases and anything:
-        return "pages are shared with this token, but no title has these words: try other or fewer words"
-    if not scope.databases:
-        return (
-            "no page at all is shared with this token: in Notion open a page, ••• > Connections, "
-            "and add the integration"
-        )
+def _nothing(scope: Scope, listings: Sequence[Listing]) -> str:
+    """Return what is there although nothing matched, and the way out, for any page at all of each source."""
+    anything = any(listing.candidates for listing in listings)
+    if scope.databases:
+        if anything:
+            return "the databases hold rows, but none with these words: try other or fewer words"
+        return "no row passes --filter: try another" if scope.property_filter else "the databases hold no rows"
+    if all(listing.source != "notion" for listing in listings):
+        return "no file has these words: try other or fewer words" if anything else "no file at all can be seen"
     if anything:
-        return "the databases hold rows, but none with these words: try other or fewer words"
-    return "no row passes --filter: try another" if scope.property_filter else "the databases hold no rows"
+        return "pages are shared with this token, but no title has these words: try other or fewer words"
+    return "no page at all is shared with this token: in Notion open a page, ••• > Connections, and add the integration"
 
 
 def _facts(variants: tuple[str, ...], listings: Sequence[Listing], candidates: Sequence[Candidate]) -> Facts:

@@ -1,11 +1,15 @@
 """The doors of the tool: arguments, environment, files, PATH and loopback sockets."""
 
+import fcntl
 import ipaddress
 import json
 import os
+import pty
 import socket
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -228,3 +232,31 @@ def golden(request) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8")
 
     return compare
+
+
+@pytest.fixture
+def on_terminal(start, monkeypatch):
+    """Run the tool on a terminal of its own and return what that was sent."""
+    monkeypatch.delenv("COLUMNS")
+
+    def run(*arguments, width=80, stderr=subprocess.DEVNULL, **environment):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+        streams = {"stdout": theirs, "stderr": theirs if stderr == "terminal" else stderr}
+        with start(*arguments, env={"TERM": "xterm-256color", **environment}, **streams) as process:
+            os.close(theirs)
+            sent = b""
+            while chunk := _read(ours):
+                sent += chunk
+        os.close(ours)
+        assert process.returncode == 0
+        return sent.decode().replace("\r\n", "\n")
+
+    return run
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # how Linux says that the other side is gone
+        return b""

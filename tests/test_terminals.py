@@ -1,12 +1,7 @@
 """What a person sees: real terminals of every width, dumb ones, and streams that cannot carry Korean."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 
 import pytest
 
@@ -14,34 +9,6 @@ from notion_search.words import display_width
 
 DEMO = ("--demo", "--no-expand", "--no-rerank", "AI agents")
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x1b]*\x1b\\")
-
-
-@pytest.fixture
-def on_terminal(start, monkeypatch):
-    """Run the tool on a terminal of its own and return what that was sent."""
-    monkeypatch.delenv("COLUMNS")
-
-    def run(*arguments, width=80, stderr=subprocess.DEVNULL, **environment):
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-        streams = {"stdout": theirs, "stderr": theirs if stderr == "terminal" else stderr}
-        with start(*arguments, env={"TERM": "xterm-256color", **environment}, **streams) as process:
-            os.close(theirs)
-            sent = b""
-            while chunk := _read(ours):
-                sent += chunk
-        os.close(ours)
-        assert process.returncode == 0
-        return sent.decode().replace("\r\n", "\n")
-
-    return run
-
-
-def _read(terminal):
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # how Linux says that the other side is gone
-        return b""
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])

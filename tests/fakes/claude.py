@@ -152,9 +152,10 @@ def _for_sdk(told: Text | Reply | Ran, asked: Asked) -> Reply:
 
 
 def _streamed(message: dict) -> bytes:
-    """The message as server-sent events, its text in pieces of three characters."""
+    """The message as server-sent events, its text in pieces of three characters, of a long one in 300 pieces."""
     text = "".join(block["text"] for block in message["content"])
-    pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
+    size = max(3, len(text) // 300)
+    pieces = [text[start : start + size] for start in range(0, len(text), size)]
     deltas = [{"index": 0, "delta": {"type": "text_delta", "text": piece}} for piece in pieces]
     ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     events = [
