@@ -37,5 +37,4 @@ def excerpt(candidates: Sequence[Candidate], sources: Sequence[Source], run: Run
 
 def _unread(candidates: Sequence[Candidate], source: Source) -> Sequence[Candidate]:
     own = [candidate for candidate in candidates if candidate.source == source.name]
-    cap: int = getattr(source, "read_cap", len(own))
-    return [candidate for candidate in own[:cap] if not candidate.read]
+    return [candidate for candidate in own[: source.read_cap] if not candidate.read]

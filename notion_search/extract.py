@@ -17,12 +17,10 @@ Span = tuple[int, int]
 
 
 def section(markdown: str, query_terms: Sequence[str]) -> str:
-    """Return the part of the page the terms ask for, formatted as there, at most 3,000 characters; a short page whole.
+    """Return the part of the page the terms ask for, formatted as there, at most 3,000 characters.
 
     It is the section whose heading holds most of the terms, else the paragraph that does, with those around it.
     """
-    if len(markdown) <= SECTION_LENGTH:
-        return markdown
     lines = _lines(markdown)
     start, end = _under_heading(lines, query_terms) or _around_paragraph(markdown, lines, query_terms)
     return _cut(markdown[start:end])

@@ -120,7 +120,7 @@ def _searched(
         raise skipped[sources[0].name]
     for name, error in skipped.items():
         if name in query.named or name == sources[0].name:
-            run.notify(Notice(stage="search", text=f"{name} was skipped: {error}"))
+            run.notify(Notice(stage="search", text=f"{name.capitalize()} was skipped: {error}"))
     return tuple(listing for found in outcomes if isinstance(found, tuple) for listing in found), skipped
 
 
@@ -191,7 +191,7 @@ def _explain_nothing(
     """Say whether nothing matched or nothing is shared, what was not searched, and which words to try."""
     for name, error in skipped.items():
         if name not in query.named and name != sources[0].name:
-            run.notify(Notice(stage="search", text=f"{name} was not searched: {error}"))
+            run.notify(Notice(stage="search", text=f"{name.capitalize()} was not searched: {error}"))
     asked = [source for source in sources if source.name not in skipped]
     outcomes = run.pace.gather([partial(source.search, "", query.scope, run) for source in asked], run)
     listings = [outcome for outcome in outcomes if isinstance(outcome, Listing)]

@@ -264,6 +264,7 @@ class Remembering:
         The first `ahead` pages of the first search are read at once, while the other phrasings are thought up.
         """
         self.name = source.name
+        self.read_cap = source.read_cap
         self._source = source
         self._open_store = open_store
         self._ahead = ahead

@@ -268,6 +268,8 @@ class Source(Protocol):
     """A place with pages."""
 
     name: str
+    read_cap: int | None
+    """How many of its pages are worth reading in one run; None for all."""
 
     def search(self, variant: str, scope: Scope, run: Run) -> Listing:
         """Return the pages the variant finds, in the source's own order; an empty variant finds any page."""

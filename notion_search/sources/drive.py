@@ -74,7 +74,7 @@ class DriveSource:
     """Files of Google Drive, shared drives included; safe to use from many threads."""
 
     name = "drive"
-    read_cap = 10
+    read_cap: int | None = 10
     """How many files of a run are worth reading: each is downloaded whole."""
 
     def __init__(self, program: Gws | None, environ: Mapping[str, str]) -> None:

@@ -59,6 +59,7 @@ class NotionSource:
     """A Source over one Notion workspace."""
 
     name = "notion"
+    read_cap: int | None = None
 
     def __init__(self, client: Client, *, whole: bool) -> None:
         """Search with this client; `whole` takes small databases whole."""
