@@ -2,10 +2,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench peer clean
+.PHONY: demo test bench quality peer clean
 
 demo: .venv/runs ## search the built-in sample workspace; needs no token
-	@$(BIN)/notion-search --demo --no-expand --no-rerank "AI agents"
+	@$(BIN)/notion-search --demo --local "AI agents"
 
 test: .venv/checks ## everything CI runs
 	$(BIN)/ruff format --check .
@@ -17,6 +17,9 @@ test: .venv/checks ## everything CI runs
 
 bench: .venv/checks ## time whole runs against loopback servers; about four minutes
 	$(BIN)/python -m benchmarks.latency
+
+quality: .venv/checks ## measure --local over labelled queries: make quality DATA=folder
+	$(BIN)/python -m benchmarks.quality $(DATA)
 
 peer: .venv/checks ## run the tests that need the real claude program, installed from npm
 	$(BIN)/pytest -m peer -n 0

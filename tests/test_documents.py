@@ -69,11 +69,18 @@ def test_the_readme_shows_the_help_as_it_is(run_process):
 def test_the_readme_shows_what_its_first_command_prints(run_process):
     command, *shown = blocks(README, "console")[0].splitlines()
 
-    printed = run_process(*shlex.split(command)[2:]).out.splitlines()
+    printed = _undated(run_process(*shlex.split(command)[2:]).out.splitlines())
 
+    # Every day the sample grows a day older, and its newer pages lose what older ones have already lost.
+    shown = _undated(shown)
     assert shown.pop() == "…"
-    assert shown == printed[: len(shown)]
-    assert printed[len(shown)].startswith(" 4 ")
+    assert shown[:4] == printed[:4]
+    assert set(shown) <= set(printed)
+
+
+def _undated(lines):
+    """The lines without their numbers, relevance and age."""
+    return [re.sub(r"^ \d  | 0\.\d\d | edited .*", "", line) for line in lines]
 
 
 def test_the_first_screen_names_the_two_commands_of_a_newcomer_and_the_one_with_claude():
@@ -351,13 +358,19 @@ def test_a_slash_command_keeps_the_rules_for_words_failures_and_page_text(name):
     assert [rule for rule in rules if rule not in COMMANDS[name]] == []
 
 
+def printed_pages(name, printed):
+    found = json.loads(printed)
+    return found if name == "notion-search" else found["search_results"]["results"]
+
+
 @needs_bash
-def test_words_travel_through_the_slash_command_unread_by_any_shell(shell, notion, program):
-    ended = shell(command_for(HOSTILE))
+@each_command
+def test_words_travel_through_a_slash_command_unread_by_any_shell(shell, notion, program, name):
+    ended = shell(command_for(HOSTILE, COMMANDS[name]))
 
     assert ended.returncode == 0, ended.stderr
     assert notion.searches[0].body["query"] == " ".join(HOSTILE.split())
-    assert "AI agents handbook" in {page["title"] for page in json.loads(ended.stdout)}
+    assert "AI agents handbook" in {page["title"] for page in printed_pages(name, ended.stdout)}
     assert list(Path().iterdir()) == []
 
 
@@ -372,17 +385,19 @@ def test_those_words_would_act_if_the_heredoc_were_not_quoted(shell, name):
 
 
 @needs_bash
-def test_the_slash_command_passes_the_error_and_the_exit_code_on(shell):
-    ended = shell(command_for(""))
+@each_command
+def test_a_slash_command_passes_the_error_and_the_exit_code_on(shell, name):
+    ended = shell(command_for("", COMMANDS[name]))
 
     assert (ended.stdout, ended.returncode) == ("", ExitCode.USAGE)
     assert ended.stderr.startswith("notion-search: no query")
 
 
 @needs_bash
-def test_options_among_the_words_are_words(shell, notion, program):
-    ended = shell(command_for("--limit 1 agents --databases x"))
+@each_command
+def test_options_among_the_words_are_words(shell, notion, program, name):
+    ended = shell(command_for("--limit 1 agents --databases x", COMMANDS[name]))
 
     assert ended.returncode == 0, ended.stderr
     assert notion.searches[0].body["query"] == "--limit 1 agents --databases x"
-    assert len(json.loads(ended.stdout)) > 1
+    assert len(printed_pages(name, ended.stdout)) > 1
