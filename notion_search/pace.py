@@ -18,6 +18,8 @@ SLOTS = 16
 # Three tries outlast a passing fault. A service that says "later" means it: those refusals get two more.
 TRIES = 3
 BUSY_TRIES = 5
+# What did not even answer in time has had its ten seconds; it is asked once more.
+LATE_TRIES = 2
 FIRST_WAIT = 0.5  # seconds before the second try; doubled each time
 BUDGET_WINDOW = 60.0  # seconds
 
@@ -25,9 +27,12 @@ BUDGET_WINDOW = 60.0  # seconds
 class TryAgainError(Exception):
     """A request worth sending again; `error` is what it ends with when the tries or the time are used up."""
 
-    def __init__(self, error: NotionSearchError, *, after: float | None = None, busy: bool = False) -> None:
-        """`after`: seconds the service asked for; `busy`: every call to the service has to wait."""
+    def __init__(
+        self, error: NotionSearchError, *, after: float | None = None, busy: bool = False, late: bool = False
+    ) -> None:
+        """`after`: seconds the service asked for; `busy`: every call to it has to wait; `late`: it did not answer."""
         super().__init__(str(error))
+        self.tries = BUSY_TRIES if busy else LATE_TRIES if late else TRIES
         self.error = error
         self.after = after
         self.busy = busy
@@ -65,8 +70,7 @@ class Pacer:
                 wait = self._wait(refused, attempt)
                 if refused.busy:
                     lane.pause(wait, refused.error)
-                tries = BUSY_TRIES if refused.busy else TRIES
-                if attempt + 1 == tries or (wait >= run.left() and not refused.busy):
+                if attempt + 1 == refused.tries or (wait >= run.left() and not refused.busy):
                     raise refused.error from refused
                 pause = 0.0 if refused.busy else wait  # a busy service's pause is waited for in its lane
             finally:

@@ -32,7 +32,7 @@ KEY = "sk-ant-K3yForTestsOnly55"
 # Whether a package is there changes nothing in these modules, so the run without it leaves them out.
 SAME_WITHOUT = {
     *("test_benchmarks", "test_blocks", "test_documents", "test_filters", "test_ids", "test_imports", "test_notion"),
-    *("test_drive", "test_extract", "test_markdown", "test_score", "test_synonyms", "test_variants"),
+    *("test_drive", "test_extract", "test_markdown", "test_quality", "test_score", "test_synonyms", "test_variants"),
     *("test_pace", "test_properties", "test_recorded", "test_scope", "test_search", "test_store", "test_words"),
 }
 

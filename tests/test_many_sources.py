@@ -274,7 +274,7 @@ def test_a_database_whose_title_has_the_words_is_searched_inside(serve_notion, r
     ended = run("reading books", "--local", "--json")
 
     assert "Books for winter" in ended.titles
-    assert len(notion.of_kind("look")) == 1
+    assert len(notion.of_kind("databases")) == 1
     assert all("filter" in request.body for request in notion.queries if request.body["page_size"] == 100)
 
 
@@ -286,7 +286,7 @@ def test_its_newest_rows_are_shown_only_where_none_has_the_words(serve_notion, r
     assert ended.titles[0] == "Reading"
     assert ended.titles[1:3] == ["Idea 7", "Idea 7"]
     assert len(ended.titles) == 6
-    assert len(notion.of_kind("look")) == 1
+    assert len(notion.of_kind("databases")) == 1
 
 
 @pytest.mark.parametrize("arguments", [("--no-expand",), ("--databases", DATABASE_ID)], ids=["alone", "scoped"])
@@ -297,7 +297,7 @@ def test_a_search_that_is_not_to_be_widened_is_not(serve_notion, run, arguments)
 
     run("lunch", "--local", "--json", *arguments)
 
-    assert notion.of_kind("look") == []
+    assert notion.of_kind("databases") == []
 
 
 def test_with_five_pages_found_no_further_place_is_looked_into(serve_notion, run):
@@ -305,7 +305,7 @@ def test_with_five_pages_found_no_further_place_is_looked_into(serve_notion, run
 
     run("plan", "--local", "--json")
 
-    assert notion.of_kind("look") == []
+    assert notion.of_kind("databases") == []
 
 
 def test_where_notion_has_nothing_the_broader_words_are_tried(serve_notion, claude, run):

@@ -6,7 +6,10 @@ import httpx
 import pytest
 
 from notion_search.demo.workspace import Workspace, load
+from notion_search.errors import SourceError
+from notion_search.pace import Pacer, TryAgainError
 from notion_search.sources.timed import Timed
+from notion_search.types import Meter, Run
 
 from .builders import DATABASE_ID, notion_page, small_workspace
 from .fakes.claude import Text
@@ -229,3 +232,22 @@ def test_a_run_ends_when_its_answer_is_there(serve_notion, run_process):
 
     assert (ended.code, ended.titles) == (0, ["Plan"])
     assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "tries"),
+    [({"late": True}, 2), ({}, 3), ({"busy": True}, 5)],
+    ids=["no answer in time", "a fault", "busy"],
+)
+def test_how_often_a_request_is_sent_depends_on_what_became_of_it(kind, tries):
+    pace, sent = Pacer(wait_scale=0.01), []
+    run = Run(deadline=time.monotonic() + 10, pace=pace, notify=None, emit=None, meter=Meter())
+
+    def request():
+        sent.append(1)
+        raise TryAgainError(SourceError("no"), **kind)
+
+    with pytest.raises(SourceError):
+        pace.send(request, run, service="x")
+
+    assert len(sent) == tries

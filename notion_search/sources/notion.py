@@ -121,7 +121,7 @@ class NotionSource:
     def _databases_called(self, query: str, run: Run) -> tuple[DataSource, ...]:
         """Return the few data sources whose title holds a word of the query, best first by Notion's order."""
         body = {"query": query, "filter": {"property": "object", "value": "data_source"}, "page_size": SMALL}
-        answer = self._send("search", partial(self._client.search, **body), run)
+        answer = self._send("databases", partial(self._client.search, **body), run)
         live = [raw for raw in _results(answer) if _is_live(raw, "data_source")]
         named = [data_source(raw, dashed(raw["id"])) for raw in live]
         wanted = key_terms(query)
@@ -419,7 +419,7 @@ def _is_refused(error: SourceError) -> bool:
 def _translate(error: Exception) -> Exception:
     """Return Notion's or the network's error as one of ours, or as one worth trying again."""
     if isinstance(error, RequestTimeoutError | httpx.TimeoutException):
-        return TryAgainError(SourceError("Notion did not answer in time"))
+        return TryAgainError(SourceError("Notion did not answer in time"), late=True)
     if isinstance(error, HTTPResponseError):
         return refusal(error.status, error.headers, error.body)
     if isinstance(error, httpx.TransportError):

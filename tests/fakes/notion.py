@@ -137,11 +137,11 @@ class _Budget:
 def kind_of(request: Request) -> str:
     """The request's short name; "" for another.
 
-    search for pages, look for data sources, database, data_source, query, page, markdown, children, me.
+    search for pages, databases for a search of those, database, data_source, query, page, markdown, children, me.
     """
     match request.method, request.path.strip("/").split("/"):
         case "POST", ["v1", "search"]:
-            return "look" if '"data_source"' in json.dumps(request.body.get("filter")) else "search"
+            return "databases" if '"data_source"' in json.dumps(request.body.get("filter")) else "search"
         case "GET", ["v1", "databases", _]:
             return "database"
         case "GET", ["v1", "data_sources", _]:
