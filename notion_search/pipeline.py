@@ -7,7 +7,6 @@ from functools import partial
 from .duplicates import unite
 from .errors import LLMError, SourceError, UsageError
 from .excerpt import excerpt
-from .quote import quote
 from .search import fuse, search
 from .types import (
     Answer,
@@ -75,6 +74,9 @@ def run(
         results = _results(candidates, query, judge, run)
     run.emit(Judged(results=len(results)))
     if query.extract is not None:
+        # Reading Markdown takes as long to load as all the other stages, and most runs quote nothing.
+        from .quote import quote
+
         with run.meter.stage("quote"):
             results = quote(results, query.text, sources, run, count=query.extract)
     cited = None

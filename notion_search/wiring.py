@@ -9,25 +9,24 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from . import pipeline
-from .answer import ClaudeAnswerer
 from .cache import FileCache, NoCache, utc_now
 from .defaults import CANDIDATE_CAP
 from .errors import SetupError
 from .expand import ClaudeExpander
-from .local import LocalExpander, LocalJudge
 from .pace import SLOTS, Pacer
 from .rerank import ClaudeJudge
 from .settings import Settings
 from .store import PageStore, Remembering
-from .synonyms import Synonyms as Table
-from .synonyms import load
-from .types import Answer, Cache, Event, Expander, Judge, Meter, Notice, Query, Run, Source
+from .types import Answer, Answerer, Cache, Event, Expander, Judge, Meter, Notice, Query, Run, Source
 from .variants import Synonyms
 
 if TYPE_CHECKING:
     from . import llm
     from .sources.drive import DriveSource
     from .sources.notion import NotionSource
+    from .synonyms import Synonyms as Table
+
+# What only some runs ask for is imported in the function that makes it: a plain run does not wait for it.
 
 # Thirty candidates take two rounds of sixteen calls; with these read during expansion, one.
 READ_AHEAD = CANDIDATE_CAP - SLOTS
@@ -78,7 +77,7 @@ def answer(
             sources=sources,
             expander=expander,
             judge=judge,
-            answerer=ClaudeAnswerer(claude, utc_now()) if claude and options.answer else None,
+            answerer=_answerer(options, claude),
             synonyms=synonyms,
             run=run,
         )
@@ -106,7 +105,9 @@ def _synonyms(settings: Settings, run: Run) -> Synonyms:
     """Return the look-up of synonyms, which reads its files when it is first asked: most runs never do."""
 
     @lru_cache(maxsize=1)
-    def table() -> Table:
+    def table() -> "Table":
+        from .synonyms import load
+
         return load(settings.config_folder, run.notify)
 
     return lambda term: table().of(term)
@@ -116,6 +117,8 @@ def _expander(options: Namespace, claude: "llm.Doors | None", cache: Cache, syno
     if options.no_expand:
         return None
     if options.local:
+        from .local import LocalExpander
+
         return LocalExpander(synonyms)
     return ClaudeExpander(claude, cache) if claude else None
 
@@ -124,8 +127,18 @@ def _judge(options: Namespace, claude: "llm.Doors | None", cache: Cache, show: i
     if options.no_rerank:
         return None
     if options.local:
+        from .local import LocalJudge
+
         return LocalJudge(utc_now())
     return ClaudeJudge(claude, cache, show=show) if claude else None
+
+
+def _answerer(options: Namespace, claude: "llm.Doors | None") -> Answerer | None:
+    if not (options.answer and claude):
+        return None
+    from .answer import ClaudeAnswerer
+
+    return ClaudeAnswerer(claude, utc_now())
 
 
 def _notion(token: str, options: Namespace, settings: Settings, deadline: float, *, whole: bool) -> "NotionSource":

@@ -11,8 +11,6 @@ _HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
 _HAN = "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _OTHER = rf"[^\W_{_HANGUL}{_HAN}]+"
 _JOINER = "[-/.'_]"
-_WORD = re.compile(rf"[{_HANGUL}]+|[{_HAN}]+|{_OTHER}(?:{_JOINER}{_OTHER})*")
-_UNSPACED = re.compile(rf"[{_HANGUL}{_HAN}]")
 
 # Words that say nothing about what a page is about: articles, pronouns, auxiliaries, question words, and the verbs of
 # asking for something.
@@ -174,7 +172,18 @@ def fold(text: str) -> str:
 
 def terms(text: str) -> tuple[str, ...]:
     """Return the words of the text, folded, in order."""
-    return tuple(_WORD.findall(fold(text).replace("’", "'")))
+    return tuple(_word().findall(fold(text).replace("’", "'")))
+
+
+# Compiled when they are first asked for: such wide ranges take ten milliseconds, which a plain run need not wait.
+@lru_cache(maxsize=1)
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"[{_HANGUL}]+|[{_HAN}]+|{_OTHER}(?:{_JOINER}{_OTHER})*")
+
+
+@lru_cache(maxsize=1)
+def _unspaced() -> re.Pattern[str]:
+    return re.compile(rf"[{_HANGUL}{_HAN}]")
 
 
 def key_terms(text: str) -> tuple[str, ...]:
@@ -199,7 +208,7 @@ def matches(term: str, word: str) -> bool:
     sought, found = stem(term), stem(word)
     if sought == found:
         return True
-    if _UNSPACED.search(term):
+    if _unspaced().search(term):
         return sought in word if len(sought) > 1 else word.removeprefix(sought) in _ENDINGS
     parts = re.split(_JOINER, word)
     return len(parts) > 1 and (any(stem(part) == sought for part in parts) or "".join(parts) == term)
@@ -208,7 +217,7 @@ def matches(term: str, word: str) -> bool:
 @lru_cache(maxsize=20_000)
 def stem(term: str) -> str:
     """Return a folded English word without its commonest endings, a Korean one without what follows its noun."""
-    if _UNSPACED.search(term):
+    if _unspaced().search(term):
         return _without_ending(term)
     if not term.isascii() or term.endswith(("ss", "us", "is")):
         return term
