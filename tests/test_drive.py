@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from notion_search.errors import SourceError, UnauthorizedError
 from notion_search.pace import Pacer
-from notion_search.sources import drive, gws
+from notion_search.sources import contents, drive, gws
 from notion_search.types import Meter, Page, Run, Scope
 from notion_search.words import inert
 
@@ -627,10 +627,10 @@ def test_a_small_table_is_whole(google, text_of):
 def test_a_hostile_table_is_read_at_once_and_stays_small(text):
     start = time.monotonic()
 
-    table, _ = drive.table_of(text)
+    table, _ = contents.table_of(text)
 
     assert time.monotonic() - start < 2
-    assert len(table) < 2 * drive.TEXT_CAP
+    assert len(table) < 2 * contents.TEXT_CAP
 
 
 @pytest.mark.parametrize(
@@ -643,7 +643,7 @@ def test_a_hostile_table_is_read_at_once_and_stays_small(text):
     ids=["a field without an end", "a long cell", "a long row"],
 )
 def test_a_table_that_is_not_shown_whole_says_so(text, shown):
-    assert drive.table_of(text) == (shown, True)
+    assert contents.table_of(text) == (shown, True)
 
 
 @pytest.mark.parametrize(
@@ -665,11 +665,11 @@ def test_a_text_is_decoded_whatever_it_is_written_in(text_of, data, text):
 
 @given(st.binary(max_size=40))
 def test_any_bytes_become_text(data):
-    assert isinstance(drive.decoded(data), str)
+    assert isinstance(contents.decoded(data), str)
 
 
 def test_a_character_cut_in_two_at_the_end_does_not_change_how_the_rest_is_read():
-    assert drive.decoded("회의록".encode()[:-1]) == "회의"
+    assert contents.decoded("회의록".encode()[:-1]) == "회의"
 
 
 def test_a_long_text_is_cut_and_said_to_be(text_of):
@@ -829,12 +829,12 @@ def test_an_excerpt_and_an_opening_are_short(google, connect, errand):
     ids=["headings", "brackets", "links", "marks", "escapes", "table", "lists", "controls", "blank"],
 )
 def test_first_words_are_plain_text_on_one_line(markdown, words):
-    assert drive.opening_words(markdown) == words
+    assert contents.opening_words(markdown) == words
 
 
 @given(st.text(alphabet=st.sampled_from("[]()*_`~!\\#|>- \n회a\x1b")))
 def test_first_words_are_one_line_of_at_most_500_characters(markdown):
-    words = drive.opening_words(markdown)
+    words = contents.opening_words(markdown)
 
     assert len(words) <= 500
     assert inert(words) == words
@@ -843,7 +843,7 @@ def test_first_words_are_one_line_of_at_most_500_characters(markdown):
 @pytest.mark.parametrize("piece", ["[", "*a", "[a](", "_", "`a", "![", "\\", " ", "|", "~~a"])
 def test_no_markdown_keeps_the_reader_busy(piece):
     start = time.monotonic()
-    drive.opening_words(piece * 100_000)
+    contents.opening_words(piece * 100_000)
 
     assert time.monotonic() - start < 0.5
 

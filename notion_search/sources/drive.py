@@ -1,22 +1,17 @@
 """Files of Google Drive, through the `gws` program; Drive's shapes stop here."""
 
-import codecs
-import csv
-import io
-import logging
 import re
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from ..children import find_program
 from ..errors import SourceError
-from ..types import Candidate, Failure, Listing, Page, Pending, Run, Scope
+from ..types import Candidate, Listing, Page, Run, Scope
 from ..words import clean, clip, has_text, inert
+from .contents import capped, decoded, opening_words, pdf_page, table_of
 from .gws import HOME_PAGE, Gws, RefusedError, account
 from .properties import UNTITLED
 
@@ -24,15 +19,7 @@ PAGE_SIZE = 20
 SHORTCUT_CAP = 5  # a listing; each costs a call of its own
 SHORTCUT_SHARE = 0.5  # of the time left, so that a shortcut that hangs takes not the whole listing with it
 SIZE_CAP = 10_000_000  # bytes; Drive itself exports no more
-TEXT_CAP = 100_000  # characters
-TABLE_ROWS = 20
-TABLE_COLUMNS = 100
-CELL_CAP = 1_000  # characters; a whole row of such cells fills the text
-PDF_PAGES = 50
-PDF_LIMIT = 6.0  # seconds, in the first half of which pages are begun; fifty pages of a paper take one or two
 EXCERPT_LENGTH = 200
-OPENING_LENGTH = 500
-BEGINNING = 4_000  # characters that an opening is looked for in
 
 DOC = "application/vnd.google-apps.document"
 SHEET = "application/vnd.google-apps.spreadsheet"
@@ -159,12 +146,12 @@ class DriveSource:
         if kind == "pdf":
             if cut:
                 raise SourceError(f"the file is larger than {SIZE_CAP // 1_000_000} MB")
-            return _pdf_page(data, run)
+            return pdf_page(data, run)
         text = decoded(data[:SIZE_CAP])
         if kind == "sheet":
             table, shortened = table_of(text)
-            return _page(table, truncated=cut or shortened)
-        return _page(_PICTURE.sub("", text) if file.mime == DOC else text, truncated=cut)
+            return capped(table, truncated=cut or shortened)
+        return capped(_PICTURE.sub("", text) if file.mime == DOC else text, truncated=cut)
 
     def _downloaded(self, file_id: str, file: _File, run: Run) -> bytes:
         """Return the file's bytes, one more than the cap of a file that has more."""
@@ -235,106 +222,3 @@ def _candidate(raw: Mapping[str, object], position: int, found_by: tuple[str, ..
         found_by=found_by,
         kind=_kind(raw) or "",
     )
-
-
-def decoded(data: bytes) -> str:
-    """Return the bytes as text: UTF-8, else UTF-16 by its mark, else Korean Windows (cp949), else Latin-1."""
-    utf_16 = ("utf-16",) if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ()
-    for encoding in ("utf-8-sig", *utf_16, "cp949"):
-        # Not told that this is the end, a decoder forgives a character cut in two there.
-        with suppress(UnicodeDecodeError):
-            text: str = codecs.getincrementaldecoder(encoding)().decode(data)
-            return text
-    return data.decode("latin-1")
-
-
-def table_of(text: str) -> tuple[str, bool]:
-    """Return the first rows of comma-separated values as a Markdown table, and whether there were more."""
-    rows: list[list[str]] = []
-    whole = False
-    # A quotation mark that is never closed makes a field longer than the reader takes.
-    with suppress(csv.Error):
-        reader = csv.reader(io.StringIO(text, newline=""))
-        for row in islice((row for row in reader if any(map(has_text, row[:TABLE_COLUMNS]))), TABLE_ROWS + 2):
-            rows.append(row)
-        whole = True
-    kept = [[cell[:CELL_CAP] for cell in row[:TABLE_COLUMNS]] for row in rows[: TABLE_ROWS + 1]]
-    width = max(map(len, kept), default=0)
-    lines: list[str] = []
-    for row in kept:
-        lines.append(_row([*map(_cell, row), *[""] * (width - len(row))]))
-        if len(lines) == 1:
-            lines.append(_row(["---"] * width))
-        if sum(map(len, lines)) > TEXT_CAP:
-            break
-    return "\n".join(
-        lines
-    ), kept != rows or not whole  # what is over the cap is cut, and said to be, with any other text
-
-
-def _cell(text: str) -> str:
-    return inert(text).replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _page(text: str, *, truncated: bool) -> Page:
-    # Composed after it is cut: composing a document of any length takes its time.
-    whole = clean("\n".join(text[: TEXT_CAP + 1].splitlines())).strip()
-    return Page(text=whole[:TEXT_CAP], truncated=truncated or len(text) > TEXT_CAP)
-
-
-def _pdf_page(data: bytes, run: Run) -> Page:
-    # In a thread of its own: one page of a hostile file keeps the reader busy for hours, and no run waits for it.
-    limit = min(PDF_LIMIT, run.left())
-    reading = run.pace.submit(partial(_pdf_text, data, time.monotonic() + limit / 2), run)
-    outcome = reading.outcome(time.monotonic() + limit)
-    if isinstance(outcome, Pending | Failure):
-        return Page(text="", truncated=True)
-    text, truncated = outcome
-    return _page(text, truncated=truncated)
-
-
-def _pdf_text(data: bytes, until: float) -> tuple[str, bool]:
-    """Return the text of the first pages, empty where there is none to be had, and whether there was more."""
-    import pypdf
-
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
-    texts: list[str] = []
-    pages = 0
-    # A damaged or hostile file makes it raise nearly anything.
-    with suppress(Exception):
-        reader = pypdf.PdfReader(io.BytesIO(data))
-        pages = len(reader.pages)
-        for page in islice(reader.pages, PDF_PAGES):
-            if time.monotonic() > until or sum(map(len, texts)) > TEXT_CAP:
-                break
-            texts.append(page.extract_text())
-    return "\n\n".join(texts), len(texts) < pages
-
-
-_RULE = re.compile(r"[|\s:=_*-]*")
-_LEADING = re.compile(r"\A\s*(?:(?:#{1,6}|>|[-*+])\s|\|)")
-_IMAGE = re.compile(r"!\[[^\[\]]*\](?:\([^()\s]*\)|\[[^\[\]]*\])")
-_ANCHOR = re.compile(r"(?<!\\)\[([^\[\]]+)\]\([^()\s]*\)")
-_EMPHASIS = re.compile(
-    r"(?<![\\\w])(?:(\*{1,3})(?=\S)([^*]+)(?<=\S)\1|(~~)(?=\S)([^~]+)(?<=\S)~~|(`{1,3})([^`]+)\5"
-    r"|(_{1,3})(?=\S)([^_]+)(?<=\S)\7(?!\w))"
-)
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-def opening_words(markdown: str) -> str:
-    """Return the first words as one line without Markdown's marks, at most 500 characters."""
-    lines = (_plain(line) for line in markdown[:BEGINNING].splitlines())
-    return clip(" ".join(line for line in lines if has_text(line)), OPENING_LENGTH)
-
-
-def _plain(line: str) -> str:
-    if _RULE.fullmatch(line):
-        return ""
-    text = _ANCHOR.sub(r"\1", _IMAGE.sub("", _LEADING.sub("", line)))
-    text = _EMPHASIS.sub(lambda match: match[2] or match[4] or match[6] or match[8], text)
-    return inert(_ESCAPE.sub(r"\1", text)).removesuffix(" |")
