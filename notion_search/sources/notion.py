@@ -16,11 +16,10 @@ from ..errors import NotFoundError, SourceError
 from ..pace import TryAgainError
 from ..tls import certificates
 from ..types import Candidate, Failure, Listing, Notice, Page, Pending, Run, Scope
-from ..words import clip, fold, inert, key_terms, keywords, matches, terms
-from . import blocks, filters, markdown
+from ..words import clip, key_terms, matches, terms
+from . import blocks, filters, markdown, shapes
 from .databases import DataSource, data_source, first_error, resolve
 from .ids import dashed
-from .properties import plain_properties, rich_text, title_of
 from .refusals import RefusedError, refusal
 from .timed import Timed
 
@@ -58,7 +57,7 @@ def connect(token: str, url: str, deadline: float, *, whole: bool, http: httpx.C
 class NotionSource:
     """A Source over one Notion workspace."""
 
-    name = "notion"
+    name = shapes.SOURCE
     read_cap: int | None = None
 
     def __init__(self, client: Client, *, whole: bool) -> None:
@@ -114,15 +113,16 @@ class NotionSource:
         if any(page.found_by for listing in found for page in listing.candidates):
             return tuple(found)
         newest = [partial(self._query, database, None, NEWEST, run) for database in databases]
-        rows = [row for answer in run.pace.gather(newest, run) if isinstance(answer, dict) for row in _results(answer)]
-        rows = [row for row in sorted(rows, key=_edited, reverse=True) if _is_live_page(row)]
-        return (Listing(source=self.name, variant=variants[0], candidates=_candidates(rows, lambda _: (variants[0],))),)
+        answers = [answer for answer in run.pace.gather(newest, run) if isinstance(answer, dict)]
+        rows = sorted((row for answer in answers for row in shapes.live_pages(answer)), key=shapes.edited, reverse=True)
+        newest_rows = shapes.candidates(rows, lambda _: (variants[0],))
+        return (Listing(source=self.name, variant=variants[0], candidates=newest_rows),)
 
     def _databases_called(self, query: str, run: Run) -> tuple[DataSource, ...]:
         """Return the few data sources whose title holds a word of the query, best first by Notion's order."""
         body = {"query": query, "filter": {"property": "object", "value": "data_source"}, "page_size": SMALL}
         answer = self._send("databases", partial(self._client.search, **body), run)
-        live = [raw for raw in _results(answer) if _is_live(raw, "data_source")]
+        live = [raw for raw in shapes.results(answer) if shapes.is_live(raw, "data_source")]
         named = [data_source(raw, dashed(raw["id"])) for raw in live]
         wanted = key_terms(query)
         return tuple(
@@ -140,7 +140,7 @@ class NotionSource:
 
     def _children(self, block_id: str, run: Run) -> Sequence[Mapping[str, Any]]:
         list_children = partial(self._client.blocks.children.list, block_id, page_size=READ_SIZE)
-        return _results(self._send("children", list_children, run))
+        return shapes.results(self._send("children", list_children, run))
 
     def text(self, candidate: Candidate, run: Run) -> Page:
         """Return the page as Markdown, at most 100,000 characters: Notion's own, or made of its blocks."""
@@ -170,7 +170,7 @@ class NotionSource:
             if wanted.is_first:
                 raise
             return markdown.Blocks()  # the original of a synced copy may not be shared
-        return markdown.Blocks(found=_results(answer), cursor=_cursor(answer))
+        return markdown.Blocks(found=shapes.results(answer), cursor=shapes.cursor(answer))
 
     # The whole workspace
 
@@ -193,7 +193,7 @@ class NotionSource:
             requests -= 1
             first = ask()
         pages, complete = self._pages(first, ask, requests - 1, run)
-        found = _candidates(pages, lambda page: (variant,) if variant else ())
+        found = shapes.candidates(pages, lambda page: (variant,) if variant else ())
         return Listing(source=self.name, variant=variant, candidates=found, complete=complete)
 
     def _pages(
@@ -201,8 +201,8 @@ class NotionSource:
     ) -> tuple[list[Mapping[str, Any]], bool]:
         """Return the pages of the first answer, and of further ones only while there was none."""
         answer, seen = first, set[str]()
-        found = [page for page in _results(answer) if _is_live_page(page)]
-        while not found and further and (cursor := _cursor(answer)) and cursor not in seen:
+        found = shapes.live_pages(answer)
+        while not found and further and (cursor := shapes.cursor(answer)) and cursor not in seen:
             seen.add(cursor)
             further -= 1
             try:
@@ -210,8 +210,8 @@ class NotionSource:
             except SourceError as error:
                 run.notify(Notice(stage="search", text=f"a further page of results could not be had ({error})"))
                 return found, False
-            found = [page for page in _results(answer) if _is_live_page(page)]
-        return found, not _cursor(answer)
+            found = shapes.live_pages(answer)
+        return found, not shapes.cursor(answer)
 
     # Named databases
 
@@ -225,19 +225,19 @@ class NotionSource:
             if isinstance(outcome, Failure | Pending):
                 self._leave_out(source.id, source.title, outcome, run)
         # A data source has no relevance of its own: more of the variant's words first, then the newest.
-        words = _wanted(variant)
-        held = {row["id"]: _held(row, words) for rows in answered for row in rows.rows}
+        words = shapes.wanted(variant)
+        held = {row["id"]: shapes.held(row, words) for rows in answered for row in rows.rows}
         hits = {row["id"] for rows in answered for row in rows.rows if variant and (rows.matched or held[row["id"]])}
-        rows = sorted((row for rows in answered for row in rows.rows), key=_edited, reverse=True)
+        rows = sorted((row for rows in answered for row in rows.rows), key=shapes.edited, reverse=True)
         rows.sort(key=lambda row: (row["id"] not in hits, -held[row["id"]]))
-        found = _candidates(rows, lambda row: (variant,) if row["id"] in hits else ())
+        found = shapes.candidates(rows, lambda row: (variant,) if row["id"] in hits else ())
         complete = all(rows.complete for rows in answered)
         return Listing(source=self.name, variant=variant, candidates=found, complete=complete)
 
     def _rows(self, source: DataSource, variant: str, run: Run) -> "_Rows":
         if self._whole and variant and (rows := self._whole_rows(source, run)) is not None:
             return _Rows(rows=rows, complete=True, matched=False)
-        wanted = filters.text_filter(_wanted(variant), source.schema) if variant else None
+        wanted = filters.text_filter(shapes.wanted(variant), source.schema) if variant else None
         if variant and wanted is None:  # nothing in this table can hold a word
             return _Rows(rows=(), complete=True, matched=True)
 
@@ -257,7 +257,7 @@ class NotionSource:
         with lock:
             if not known:
                 answer = self._query(source, source.filter, SMALL + 1, run)
-                rows = [row for row in _results(answer) if _is_live_page(row)]
+                rows = shapes.live_pages(answer)
                 known.append(rows if len(rows) <= SMALL and not answer.get("has_more") else None)
             return known[0]
 
@@ -332,83 +332,6 @@ class _Rows:
     complete: bool
     matched: bool
     """Whether Notion itself looked for the words; False when all rows were taken."""
-
-
-def _results(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    results = answer.get("results")
-    return [item for item in results if isinstance(item, dict)] if isinstance(results, list) else []
-
-
-def _cursor(answer: Mapping[str, Any]) -> str | None:
-    cursor = answer.get("next_cursor")
-    return cursor if answer.get("has_more") and isinstance(cursor, str) else None
-
-
-def _is_live_page(raw: Mapping[str, Any]) -> bool:
-    return _is_live(raw, "page")
-
-
-def _is_live(raw: Mapping[str, Any], kind: str) -> bool:
-    """Whether this is a page, or what else is asked for, outside trash and archive."""
-    # `archived` left the API, `is_archived` came.
-    gone = any(raw.get(flag) for flag in ("in_trash", "archived", "is_archived"))
-    return raw.get("object") == kind and isinstance(raw.get("id"), str) and not gone
-
-
-def _candidates(
-    pages: Sequence[Mapping[str, Any]], found_by: Callable[[Mapping[str, Any]], tuple[str, ...]]
-) -> tuple[Candidate, ...]:
-    return tuple(_candidate(page, position, found_by(page)) for position, page in enumerate(pages, 1))
-
-
-def _candidate(raw: Mapping[str, Any], position: int, found_by: tuple[str, ...]) -> Candidate:
-    edited = raw.get("last_edited_time")
-    return Candidate(
-        source=NotionSource.name,
-        id=dashed(raw["id"]),
-        url=_url(raw),
-        title=title_of(raw),
-        edited=edited if isinstance(edited, str) else None,
-        position=position,
-        found_by=found_by,
-        properties=plain_properties(raw),
-        kind="database_entry" if _is_row(raw) else "page",
-    )
-
-
-def _is_row(raw: Mapping[str, Any]) -> bool:
-    parent = raw.get("parent")
-    return isinstance(parent, dict) and parent.get("type") in ("data_source_id", "database_id")
-
-
-def _url(raw: Mapping[str, Any]) -> str:
-    url = raw.get("url")
-    if isinstance(url, str) and url.startswith(("https://", "http://")) and inert(url) == url and " " not in url:
-        return url
-    return f"https://www.notion.so/{raw['id'].replace('-', '')}"
-
-
-def _edited(row: Mapping[str, Any]) -> str:
-    return str(row.get("last_edited_time") or "")
-
-
-def _wanted(variant: str) -> tuple[str, ...]:
-    # A variant without a single word, such as "!!", is looked for as it stands.
-    return keywords(variant) or ((fold(variant),) if variant else ())
-
-
-def _held(row: Mapping[str, Any], words: Sequence[str]) -> int:
-    """Return how many of the words stand in the row's title or texts, as the filters sent to Notion look for them."""
-    held = fold(" ".join(_row_texts(row)))
-    return sum(word in held for word in words)
-
-
-def _row_texts(row: Mapping[str, Any]) -> Iterator[str]:
-    properties = row.get("properties")
-    for value in properties.values() if isinstance(properties, dict) else ():
-        kind = value.get("type") if isinstance(value, dict) else None
-        if kind in ("title", "rich_text"):
-            yield rich_text(value.get(kind))
 
 
 def _is_refused(error: SourceError) -> bool:
