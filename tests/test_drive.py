@@ -818,8 +818,8 @@ def test_an_excerpt_and_an_opening_are_short(google, connect, errand):
     [
         ("# 목표\n## *책임*을", "목표 책임을"),
         ("[draft] plan [x][y]", "[draft] plan [x][y]"),
-        ("가이드[링크](https://a.b/c)와 ![그림](x.png)", "가이드링크와"),
-        ("2*3*4 snake_case_name __굵게__ ~~no~~ `code`", "2*3*4 snake_case_name 굵게 no code"),
+        ("가이드[링크](https://a.b/c)와 ![그림](x.png)", "가이드링크와 그림"),
+        ("2 * 3 * 4 snake_case_name __굵게__ ~~no~~ `code`", "2 * 3 * 4 snake_case_name 굵게 no code"),
         (r"1\. \[TODO\] a\_b \*no\*", "1. [TODO] a_b *no*"),
         ("| 이름 | 값 |\n| --- | --- |\n| a | b |", "이름 | 값 a | b"),
         ("---\n- item\n> quote\n* other", "item quote other"),

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notion_search.extract import PREVIEW_LENGTH, SECTION_LENGTH, marked, plain, preview, section
+from notion_search.extract import PREVIEW_LENGTH, SECTION_LENGTH, marked, preview, section
+from notion_search.prose import plain
 from notion_search.words import graphemes, inert
 
 FAMILY = "👨‍👩‍👧‍👦"

@@ -4,13 +4,13 @@ import codecs
 import csv
 import io
 import logging
-import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
 
+from ..prose import plain
 from ..types import Failure, Page, Pending, Run
 from ..words import clean, clip, has_text, inert
 
@@ -104,26 +104,7 @@ def _pdf_text(data: bytes, until: float) -> tuple[str, bool]:
     return "\n\n".join(texts), len(texts) < pages
 
 
-_RULE = re.compile(r"[|\s:=_*-]*")
-_LEADING = re.compile(r"\A\s*(?:(?:#{1,6}|>|[-*+])\s|\|)")
-_IMAGE = re.compile(r"!\[[^\[\]]*\](?:\([^()\s]*\)|\[[^\[\]]*\])")
-_ANCHOR = re.compile(r"(?<!\\)\[([^\[\]]+)\]\([^()\s]*\)")
-_EMPHASIS = re.compile(
-    r"(?<![\\\w])(?:(\*{1,3})(?=\S)([^*]+)(?<=\S)\1|(~~)(?=\S)([^~]+)(?<=\S)~~|(`{1,3})([^`]+)\5"
-    r"|(_{1,3})(?=\S)([^_]+)(?<=\S)\7(?!\w))"
-)
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
 def opening_words(markdown: str) -> str:
     """Return the first words as one line without Markdown's marks, at most 500 characters."""
-    lines = (_plain(line) for line in markdown[:BEGINNING].splitlines())
+    lines = (inert(line) for line in plain(markdown[:BEGINNING]).splitlines())
     return clip(" ".join(line for line in lines if has_text(line)), OPENING_LENGTH)
-
-
-def _plain(line: str) -> str:
-    if _RULE.fullmatch(line):
-        return ""
-    text = _ANCHOR.sub(r"\1", _IMAGE.sub("", _LEADING.sub("", line)))
-    text = _EMPHASIS.sub(lambda match: match[2] or match[4] or match[6] or match[8], text)
-    return inert(_ESCAPE.sub(r"\1", text)).removesuffix(" |")
