@@ -226,6 +226,9 @@ def _streamed(
     events: "anthropic.Stream[anthropic.types.RawMessageStreamEvent]", on_text: Callable[[str], None]
 ) -> Reply:
     """Return the reply that the events add up to; raises what can be tried again only while no text was passed on."""
+    # The SDK's own transport, whose errors it translates until an answer begins and not after.
+    import httpx2
+
     message, text, tokens_out, stop_reason = None, "", 0, None
     try:
         with events:
@@ -240,6 +243,10 @@ def _streamed(
     except Exception as error:
         if text and not isinstance(error, LLMError):
             raise LLMReplyError("Claude's answer broke off") from error
+        if isinstance(error, httpx2.TimeoutException):
+            raise LLMError("Claude did not answer in time") from error
+        if isinstance(error, httpx2.TransportError):
+            raise TryAgainError(LLMError("Claude could not be reached: the connection failed")) from error
         raise
     if message is None or stop_reason is None:
         raise LLMReplyError("Claude's answer broke off")

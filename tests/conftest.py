@@ -5,11 +5,13 @@ import ipaddress
 import json
 import os
 import pty
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import termios
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +51,9 @@ def pytest_configure(config):
     for name in filter(None, config.getoption("--without").split(",")):
         sys.modules[name] = None  # what import and find_spec take for a package that is not there
     sys.addaudithook(_loopback_only)
+    # What is started in the background inherits a deaf ear for Ctrl-C, and would hand it on to the runs tested here.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):

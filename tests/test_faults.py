@@ -123,7 +123,12 @@ def bad_day(monkeypatch, run, record_property, outside):
 
 
 def _shown(ended):
-    return f"{len(json.loads(ended.out))} results" if ended.out else "nothing shown"
+    if not ended.out:
+        return "nothing shown"
+    found = json.loads(ended.out)
+    if isinstance(found, dict):
+        return f"{len(found['results'])} results, {'an answer' if found['answer'] else 'no answer'}"
+    return f"{len(found)} results"
 
 
 PLAIN = ("--no-expand", "--no-rerank")
@@ -270,3 +275,36 @@ def test_a_passing_fault_of_claude_is_not_noticed(serve_notion, sdk, bad_day, st
 
     assert (ended.code, ended.err) == (0, "")
     assert ended.json[0]["relevance"] is not None
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_without_an_answer_the_pages_are_shown(serve_notion, request, bad_day, door, fault):
+    serve_notion()
+    claude = request.getfixturevalue(door)
+    claude.always("answer", claude_fault(door, fault))
+
+    ended = bad_day(f"answer by {door}, {fault}", "--answer", "AI agents", *PLAIN)
+
+    assert ended.code == 0
+    assert (ended.json["answer"], ended.json["citations"], ended.json["confidence"]) == (None, [], None)
+    assert ended.json["results"][0]["title"] == "AI agents handbook"
+    assert [notice for notice in ended.notices if "showing the pages without an answer" in notice] == ended.notices
+    assert len(claude.asked) == asks(door, fault)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_page_that_cannot_be_read_whole_is_answered_from_its_first_words(serve_notion, claude, bad_day, fault):
+    notion = serve_notion(load({"pages": [{"title": "AI agents", "blocks": ["Start here."]}]}))
+    notion.fault("markdown", notion_fault(fault), forever=True)
+
+    ended = bad_day(f"whole page, {fault}", "--answer", "AI agents", *PLAIN)
+
+    assert ended.code == 0
+    assert ended.json["answer"] == "It is so [1]."
+    (prompt,) = claude.prompts("answer")
+    assert "  | Start here." in prompt
+    # What is refused is read block by block instead; a token that is unknown, and a fault, are told.
+    told = [notice for notice in ended.notices if "could not be read whole" in notice]
+    assert len(told) == len(ended.notices) == (0 if fault in {"400", "403", "404"} else 1)
+    assert len(notion.of_kind("markdown")) == (1 if fault in SLOW else tries(fault))
