@@ -108,7 +108,7 @@ def _small(group: Sequence[Line]) -> list[Span]:
             spans.append((line.start, line.end))
         else:
             ends = (line.start, *(line.start + end for end in _sentence_ends(line.text)), line.end)
-            spans += [(start, end) for start, end in pairwise(ends) if start < end]
+            spans += pairwise(ends)
     return spans
 
 
@@ -142,24 +142,34 @@ def _cut(text: str) -> str:
     if ends:
         end, closing = max(ends)
         return text[:end] + closing
-    last = next(line for line in reversed(lines) if line.start <= SECTION_LENGTH)
-    # No section has room for two lines of a thousand backticks each; such a fence stays open.
-    closing = f"\n{last.fence}" if 0 < len(last.fence) < SECTION_LENGTH // 3 else ""
+    closing = _closing(_line_at(SECTION_LENGTH, lines))
     kept = _at_word(text, SECTION_LENGTH - len(closing))
-    return kept + closing if len(kept) > last.start else kept
+    last = _line_at(len(kept), lines)
+    if last.kind == "opens" and last.start > 0:
+        return text[: last.start].rstrip()
+    return kept + closing if last.fence else kept
 
 
 def _ends(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
     """Yield where the text may end, and what closes the fence open there; never after a heading alone."""
     for line, following in zip(lines, [*lines[1:], None], strict=True):
         if line.kind == "code":
-            yield line.end, f"\n{line.fence}"
+            yield line.end, _closing(line)
         elif line.kind in ("text", "item"):
             yield from ((line.start + end, "") for end in _sentence_ends(line.text))
             if following is None or following.kind != "text":
                 yield line.end, ""
         elif line.kind not in ("blank", "heading", "underline", "opens"):
             yield line.end, ""
+
+
+def _line_at(place: int, lines: Sequence[Line]) -> Line:
+    return next(line for line in reversed(lines) if line.start <= place)
+
+
+def _closing(line: Line) -> str:
+    # No section has room for two lines of a thousand back-ticks; such a fence stays open.
+    return f"\n{line.fence}" if 0 < len(line.fence) < SECTION_LENGTH // 3 else ""
 
 
 _STOP = re.compile(r"(?<![.!?…。！？])([.!?…。！？]++)[)\]\"'”’」』》*_~`]*+")
@@ -211,7 +221,7 @@ def _after_fields(lines: Sequence[Line]) -> Sequence[Line]:
             fields += 1
         elif prose or (fields and line.kind == "heading"):
             return lines[place:] if fields > 1 else lines
-    return () if fields > 1 else lines
+    return lines
 
 
 def _is_field(said: str) -> bool:

@@ -28,7 +28,7 @@ def page(*parts):
 
 
 @pytest.mark.parametrize("text", ["", "# A\n\ntext", "x" * SECTION_LENGTH, "한" * SECTION_LENGTH])
-def test_a_short_page_is_returned_whole(text):
+def test_a_short_page_without_such_a_heading_is_returned_whole(text):
     assert section(text, ("zebra",)) == text
 
 
@@ -134,20 +134,25 @@ def test_a_note_that_opens_with_fences_is_found_by_its_real_heading():
 
 
 @pytest.mark.parametrize(
-    ("after", "belongs"),
+    ("heading", "after", "belongs"),
     [
-        ("## Next", False),
-        ("# Next", False),
-        ("Next\n---", False),
-        ("### Next", True),
-        ("#### Next", True),
-        ("##### Next", True),
+        ("## Deploy", "## Next", False),
+        ("## Deploy", "# Next", False),
+        ("## Deploy", "Next\n---", False),
+        ("# Deploy", "Next\n===", False),
+        ("Deploy\n---", "## Next", False),
+        ("Deploy\n===", "## Next", True),
+        ("# Deploy", "Next\n---", True),
+        ("## Deploy", "### Next", True),
+        ("## Deploy", "#### Next", True),
+        ("## Deploy", "##### Next", True),
+        ("## Deploy", "<empty-block/>\n---", True),
     ],
 )
-def test_a_section_ends_at_the_next_heading_of_its_level_or_above(after, belongs):
-    found = section(page("## Deploy", "Text.", after, "More."), ("deploy",))
+def test_a_section_ends_at_the_next_heading_of_its_level_or_above(heading, after, belongs):
+    found = section(page(f"{heading}\n\nText.", after, "More."), ("deploy",))
 
-    assert found == (f"## Deploy\n\nText.\n\n{after}\n\nMore." if belongs else "## Deploy\n\nText.")
+    assert found == (f"{heading}\n\nText.\n\n{after}\n\nMore." if belongs else f"{heading}\n\nText.")
 
 
 def test_a_section_keeps_its_formatting():
@@ -180,7 +185,10 @@ def test_a_sentence_that_ends_at_the_limit_is_kept_and_one_longer_is_not(over):
     [
         pytest.param("끝났습니다.", "", id="Korean"),
         pytest.param("끝났습니다.", "그리고", id="Korean without a blank"),
+        pytest.param("끝났어요.", "그리고", id="polite Korean without a blank"),
         pytest.param("끝났나요?", "", id="a question"),
+        pytest.param("It is the best.", "", id="a word that ends as an abbreviation"),
+        pytest.param("Made in the USA.", "", id="capitals"),
         pytest.param("Done!", "", id="an exclamation"),
         pytest.param("終わりです。", "次", id="a full stop that needs no blank"),
         pytest.param('He said "done."', "", id="in quotes"),
@@ -198,7 +206,7 @@ def test_a_long_section_is_cut_after_the_end_of_a_sentence(ending, dots):
 @pytest.mark.parametrize(
     "inside",
     ["e.g. this", "i.e. this", "3.5 times", "v2.1 and", "Dr. Kim", "J. Smith", "(etc.) and", "a.m. and", "node.js and",
-     "보고서.pdf 파일", "https://x.io/?q=1 and"],
+     "보고서.pdf 파일", "보고다.pdf 파일", "https://x.io/?q=1 and"],
 )  # fmt: skip
 def test_not_every_dot_ends_a_sentence(inside):
     found = section(f"# Deploy\n\nThe end. Then {inside} {'word ' * 1000}", ("deploy",))
@@ -229,8 +237,16 @@ def test_a_section_without_sentences_is_cut_at_the_end_of_a_paragraph(row):
     assert len(found) > SECTION_LENGTH - 40
 
 
-def test_a_heading_alone_is_no_place_to_cut():
-    assert len(section(f"# Deploy\n\n{'word ' * 1000}", ("deploy",))) > SECTION_LENGTH - 6
+@pytest.mark.parametrize("heading", ["# Deploy", "Deploy\n---"])
+def test_a_heading_alone_is_no_place_to_cut(heading):
+    assert len(section(f"{heading}\n\n{'word ' * 1000}", ("deploy",))) > SECTION_LENGTH - 6
+
+
+def test_the_end_of_a_line_inside_a_paragraph_is_no_place_to_cut():
+    start = "# Deploy\n\nThe end. Then "
+    line = "x" * (SECTION_LENGTH - len(start))
+
+    assert section(f"{start}{line}\nwords go on", ("deploy",)) == "# Deploy\n\nThe end."
 
 
 def test_a_section_without_any_end_is_cut_at_a_word():
@@ -265,10 +281,36 @@ def test_a_fence_that_is_cut_open_is_closed_again(opens, closes, line):
     assert plain(found + "\n# After").endswith("\nAfter")
 
 
-def test_a_fence_that_would_hold_nothing_is_not_opened():
-    found = section(f"# Deploy\n\nThe end.\n\n{'x' * 2970}.\n\n```\n{'code ' * 20}\n```", ("deploy",))
+@pytest.mark.parametrize("shift", range(8))
+def test_there_is_always_room_to_close_a_fence(shift):
+    found = section("# Deploy\n\n```" + "x" * shift + "\n1234567" * 500 + "\n```", ("deploy",))
 
-    assert found.endswith("x.")
+    assert found.endswith("\n1234567\n```")
+    assert SECTION_LENGTH - 8 < len(found) <= SECTION_LENGTH
+
+
+@pytest.mark.parametrize("left", range(9))
+@pytest.mark.parametrize("start", ["# Deploy\n\n", "# Deploy "], ids=["sentence", "heading"])
+def test_a_fence_that_would_hold_nothing_is_not_opened(start, left):
+    before = start + "x" * (SECTION_LENGTH - len(start) - left - 1) + "."
+
+    found = section(f"{before}\n```\n{'code ' * 20}\n```", ("deploy",))
+
+    assert before.startswith(found)
+    assert len(found) > SECTION_LENGTH - 12
+
+
+@pytest.mark.parametrize("marks", ["`" * 900, "`" * 1400, "`" * 4000, "~" * 4000])
+@pytest.mark.parametrize("page", ["# Deploy\n\n{0}\n{1}\n{0}", "{0}\n{1}"], ids=["closed", "open"])
+def test_a_section_keeps_its_length_whatever_the_length_of_a_fence(page, marks):
+    assert 0 < len(section(page.format(marks, "code\n" * 800), ("deploy",))) <= SECTION_LENGTH
+
+
+def test_a_fence_whose_first_line_is_too_long_is_cut_in_that_line():
+    found = section(f"```{'word. ' * 600}\ndeploy()\n```", ("deploy",))
+
+    assert found.startswith("```word.")
+    assert found.endswith(" word.\n```")
 
 
 def test_a_fence_kept_whole_is_not_closed_twice():
@@ -352,6 +394,14 @@ def test_a_fence_is_one_paragraph_whatever_blank_lines_are_in_it():
     found = section("\n\n".join(text), ("deploy", "policy"))
 
     assert found == "\n\n".join(text[5:8])
+
+
+@pytest.mark.parametrize("between", ["## Then", "```\nWe deploy.\n```"])
+def test_headings_and_fences_part_paragraphs_without_blank_lines(between):
+    text = paragraphs((2, "deploy policy"), length=2500)
+    text[7] = f"We deploy.\n{between}\nThe policy and its budget."
+
+    assert section("\n\n".join(text), ("deploy", "policy", "budget")).startswith("P2")
 
 
 def test_lines_of_a_page_without_blank_lines_are_its_paragraphs():
@@ -476,6 +526,7 @@ def test_ten_times_the_marks_take_about_ten_times_as_long(reading, unit):
         pytest.param("Plan", None, "Plan | notion | Last edited: unknown", id="no time"),
         pytest.param("Plan", "", "Plan | notion | Last edited: unknown", id="empty time"),
         pytest.param("Plan", "last week | x]", "Plan | notion | Last edited: unknown", id="no ISO time"),
+        pytest.param("Plan", "٢٠٢٦-١١-٠٣", "Plan | notion | Last edited: unknown", id="other digits"),
         pytest.param("\u200b", "2026-11-03", "unknown | notion | Last edited: 2026-11-03", id="nothing to see"),
         pytest.param("[draft] A|B", "2026-11-03", "(draft) A/B | notion | Last edited: 2026-11-03", id="brackets"),
         pytest.param(
@@ -553,6 +604,10 @@ def test_a_sentence_is_not_taken_for_anything_else(text):
     assert preview(f"# Title\n\n{text}\n\n{LONG}").startswith(plain(text).split("\n")[0])
 
 
+def test_the_fields_at_the_top_end_at_the_next_heading():
+    assert preview("Owner: Kim\nStatus: Draft\n\n# Summary\n\nAim: deploy at noon") == "Aim: deploy at noon"
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -582,6 +637,7 @@ def test_a_page_without_text_has_no_preview(text):
         pytest.param("Short. And this too.\n\nMore.", "Short. And this too. More.", id="while it is short"),
         pytest.param(f"Short.\n\n{LONG} Not this.", f"Short. {LONG}", id="until it is not"),
         pytest.param(f"Short. {'word ' * 40}.", "Short.", id="while it fits"),
+        pytest.param("Short. " + "x" * 142 + ".", "Short. " + "x" * 142 + ".", id="to the limit"),
         pytest.param("x" * 39 + ". Next.", "x" * 39 + ".", id="not after forty characters"),
         pytest.param("x" * 38 + ". Next.", "x" * 38 + ". Next.", id="after thirty-nine"),
         pytest.param(
@@ -595,6 +651,11 @@ def test_a_page_without_text_has_no_preview(text):
         ),
         pytest.param(
             "- an item of some forty characters or more\n- b", "an item of some forty characters or more", id="item"
+        ),
+        pytest.param(
+            "words in a box of some forty characters here\n</callout>\nNo.",
+            "words in a box of some forty characters here",
+            id="box",
         ),
     ],
 )
@@ -660,6 +721,7 @@ def test_a_preview_keeps_to_any_limit(limit, shown):
         pytest.param("- [ ] to do", "to do", id="to-do"),
         pytest.param("- [x] [done] 일", "[done] 일", id="ticked to-do"),
         pytest.param("-", "", id="empty item"),
+        pytest.param("- press #", "press #", id="a sharp at the end"),
         pytest.param("-5 degrees", "-5 degrees", id="a minus"),
         pytest.param("> > - quoted", "quoted", id="quote"),
         pytest.param('<callout icon="💡">a<br>b</callout> <!-- c -->', "a b", id="tags"),
