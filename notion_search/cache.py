@@ -6,17 +6,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
+from .clock import utc_now
 from .types import Notice
 
 DAY = timedelta(hours=24)
-
-
-def utc_now() -> datetime:
-    """Return the present, in UTC."""
-    return datetime.now(UTC)
 
 
 class NoCache:

@@ -108,7 +108,7 @@ def _rendered(
 ) -> str:
     import shutil
 
-    from .cache import utc_now
+    from .clock import utc_now
     from .render import answer_json, render_answer, render_json, render_table
     from .words import inert
 

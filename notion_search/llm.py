@@ -226,6 +226,8 @@ def _streamed(
     events: "anthropic.Stream[anthropic.types.RawMessageStreamEvent]", on_text: Callable[[str], None]
 ) -> Reply:
     """Return the reply that the events add up to; raises what can be tried again only while no text was passed on."""
+    import anthropic
+
     # The SDK's own transport, whose errors it translates until an answer begins and not after.
     import httpx2
 
@@ -240,8 +242,8 @@ def _streamed(
                     on_text(event.delta.text)
                 elif event.type == "message_delta":
                     tokens_out, stop_reason = event.usage.output_tokens, event.delta.stop_reason
-    except Exception as error:
-        if text and not isinstance(error, LLMError):
+    except (anthropic.AnthropicError, httpx2.TransportError, ValueError, AttributeError) as error:
+        if text:
             raise LLMReplyError("Claude's answer broke off") from error
         if isinstance(error, httpx2.TimeoutException):
             raise LLMError("Claude did not answer in time") from error

@@ -9,14 +9,16 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from . import pipeline
-from .cache import FileCache, NoCache, utc_now
+from .cache import FileCache, NoCache
+from .clock import utc_now
 from .defaults import CANDIDATE_CAP
 from .errors import SetupError
 from .expand import ClaudeExpander
 from .pace import SLOTS, Pacer
+from .remembering import Remembering
 from .rerank import ClaudeJudge
 from .settings import Settings
-from .store import PageStore, Remembering
+from .store import PageStore
 from .types import Answer, Answerer, Cache, Event, Expander, Judge, Meter, Notice, Query, Run, Source
 from .variants import Synonyms
 

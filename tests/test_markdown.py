@@ -19,7 +19,8 @@ from notion_search.errors import NotFoundError, SourceError, UnauthorizedError
 from notion_search.pace import Pacer
 from notion_search.sources import notion as notion_source
 from notion_search.sources.markdown import CALLS, DEPTH, LIST_CALLS, TEXT_LENGTH, clean, from_blocks
-from notion_search.store import PageStore, Remembering
+from notion_search.remembering import Remembering
+from notion_search.store import PageStore
 from notion_search.types import Meter, Page, Run, Scope
 
 from .builders import make_candidate, notion_list, notion_page, page_id
