@@ -165,7 +165,10 @@ def _lines(path: Path, opened: Callable[..., object]) -> Iterator[str]:
         raise SystemExit(
             f"{path} is missing. The folder holds one folder a collection ({', '.join(COLLECTIONS)}), each with "
             'docs.jsonl.gz of {"id", "title", "text"}, queries.jsonl of {"id", "text", "kind"} and qrels.tsv of query, '
-            "document, grade; any labelled collection in that form can be measured with --collections"
+            "document, grade. The four are made of public documents: of fastapi/fastapi, reactjs/react.dev and its "
+            "Korean translation, huggingface/diffusers, cncf/glossary, github/opensource.guide and "
+            "toss/frontend-fundamentals; of 18F/handbook; of songys/Question_pair; of IBM/mt-rag-benchmark. Any other "
+            "labelled collection in this form can be measured with --collections"
         ) from None
 
 

@@ -10,6 +10,7 @@ from notion_search.demo.workspace import load
 
 from .builders import DATABASE_ID
 from .fakes import notion as fakes
+from .fakes.claude import by_title
 from .fakes.gws import Did, FakeGws, error, listing
 
 OPENING = "Book trains first, keep the receipts, and ask before you fly anywhere at all."
@@ -199,6 +200,21 @@ def test_ten_files_are_read_at_most(notion, google, run):
     run("travel", *BOTH, "--no-expand", "--limit", "30")
 
     assert sum(call.method == "get" for call in google.calls) == 10
+
+
+def test_a_report_reads_no_more_files_than_that(notion, google, claude, run):
+    files = [{"id": f"f{n}", "name": f"Travel file {n}", "mimeType": "text/plain"} for n in range(20)]
+    google.says("list", *[listing(*files)] * 2)
+    google.says("get", *[Did(content=b"A text of travel.")] * 20)
+    claude.always("rerank", by_title("Travel file 15", "Travel file 3"))
+
+    ended = run("travel", "--sources", "drive", "--no-expand", "--report", "--extract", "10")
+
+    assert sum(call.method == "get" for call in google.calls) == 10
+    first, second, *_ = ended.json["search_results"]["results"]
+    assert (first["title"], first["extracted_content"]) == ("Travel file 15", "")
+    assert "A text of travel." in second["extracted_content"]
+    assert "10 files a run are read at most" in ended.err
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from notion_search.demo.markdown import page_markdown
 from notion_search.demo.workspace import Workspace, load, sample
 from notion_search.errors import NotFoundError, SourceError, UnauthorizedError
 from notion_search.pace import Pacer
+from notion_search.remembering import Remembering
 from notion_search.sources import notion as notion_source
 from notion_search.sources.markdown import CALLS, DEPTH, LIST_CALLS, TEXT_LENGTH, clean, from_blocks
-from notion_search.remembering import Remembering
 from notion_search.store import PageStore
 from notion_search.types import Meter, Page, Run, Scope
 

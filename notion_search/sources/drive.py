@@ -1,6 +1,7 @@
 """Files of Google Drive, through the `gws` program; Drive's shapes stop here."""
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -70,6 +71,8 @@ class DriveSource:
         self._environ = environ
         self._files: dict[str, _File] = {}
         self._pages: dict[str, Page] = {}
+        self._asked: set[str] = set()
+        self._lock = threading.Lock()
 
     def search(self, variant: str, scope: Scope, run: Run) -> Listing:
         """Return the documents, tables, PDFs and texts that hold the variant's words, in Drive's own order."""
@@ -96,7 +99,14 @@ class DriveSource:
         return replace(candidate, read=True, excerpt=clip(opening, EXCERPT_LENGTH), opening=opening)
 
     def text(self, candidate: Candidate, run: Run) -> Page:
-        """Return the candidate's text, at most 100,000 characters, at no call the second time."""
+        """Return the candidate's text, at most 100,000 characters, at no call the second time.
+
+        Raises SourceError for one file more than `read_cap`.
+        """
+        with self._lock:
+            if candidate.id not in self._asked and len(self._asked) == DriveSource.read_cap:
+                raise SourceError(f"of Google Drive {DriveSource.read_cap} files a run are read at most")
+            self._asked.add(candidate.id)
         page = self._pages.get(candidate.id) or self._fetched(candidate.id, run)
         self._pages[candidate.id] = page
         return page
