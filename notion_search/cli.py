@@ -67,35 +67,51 @@ def _main(argv: Sequence[str]) -> int:
 
     asked = query(options, reads_stdin=options.query == ["-"] and "--" not in argv)
     settings = Settings.read(os.environ)
+    # Asked before a status stands in for the streams.
+    live = options.answer and not options.json and _is_terminal(sys.stdout)
     with Progress(sys.stderr, drawn=not options.quiet) as progress:
         notify = partial(_notify, progress, quiet=options.quiet)
-        written = _Written(progress) if options.answer and not options.json and _is_terminal(sys.stdout) else None
-        emit = written.event if written else progress.event
-        answer, meter = wiring.answer(asked, options, settings, notify=notify, emit=emit)
+        written = _Written(progress, notify, drawn=live)
+        answer, meter = wiring.answer(asked, options, settings, notify=written.notify, emit=written.event)
     if options.explain:
         for line in explain(answer, meter, options.model or settings.model):
             _say(line)
-    return _write(partial(_rendered, answer, asked, options, told=bool(written and written.anything)))
+    code = _write(partial(_rendered, answer, asked, options, told=written.anything))
+    written.tell_the_rest()
+    return code
 
 
 class _Written:
-    """The answer in words as it is written, to the terminal; the status makes room for it."""
+    """The answer as it is written, on a terminal: the status makes room for it, and notices wait for its end."""
 
-    def __init__(self, progress: "Progress") -> None:
+    def __init__(self, progress: "Progress", notify: "Callable[[Notice], None]", *, drawn: bool) -> None:
         self.anything = False
         self._progress = progress
+        self._notify = notify
+        self._drawn = drawn
+        self._waiting: list[Notice] = []
 
     def event(self, event: "Event") -> None:
         from .types import AnswerText
 
         if not isinstance(event, AnswerText):
             self._progress.event(event)
-            return
-        self._progress.clear()
-        self.anything = True
-        with suppress(OSError, UnicodeEncodeError):
-            sys.stdout.write(event.text)
-            sys.stdout.flush()
+        elif self._drawn:
+            self._progress.clear()
+            self.anything = True
+            with suppress(OSError):
+                sys.stdout.write(event.text)
+                sys.stdout.flush()
+
+    def notify(self, notice: "Notice") -> None:
+        if self.anything:
+            self._waiting.append(notice)
+        else:
+            self._notify(notice)
+
+    def tell_the_rest(self) -> None:
+        for notice in self._waiting:
+            self._notify(notice)
 
 
 def _is_terminal(stream: TextIO) -> bool:

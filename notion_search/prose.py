@@ -46,7 +46,7 @@ _HEADING = re.compile(r"\t*+ {0,3}(#{1,6})(?:[ \t]|\Z)")
 _FENCE = re.compile(r"(?P<tabs>\t*+) {0,3}(?P<marks>`{3,}+|~{3,}+)(?P<info>.*+)", re.DOTALL)
 # A lone hyphen is an empty list item more often than the line under a heading.
 _UNDERLINE = re.compile(r"\t*+ {0,3}(?:=++|--++)[ \t]*+\Z")
-_FRONT_MATTER = re.compile(r"---[ \t]*+\r?\n(?=[\w-]++:)(?:(?!---|\.\.\.)[^\r\n]++\r?\n)++(?:---|\.\.\.)(?=\s|\Z)")
+_FRONT_MATTER = re.compile(r"---[ \t]*+\r?\n(?=[\w-]++:)(?:(?!---|\.\.\.)[^\r\n]++\r?\n)+(?:---|\.\.\.)(?=\s|\Z)")
 
 
 def lines_of(markdown: str) -> list[Line]:
@@ -124,18 +124,19 @@ _PUNCTUATION = {code: 0x10F000 + code for code in range(0x21, 0x7F) if not chr(c
 _RESTORED = {moved: code for code, moved in _PUNCTUATION.items()}
 _LITERAL = re.compile(r"\\([!-/:-@\[-`{-~])|(?<!`)(?P<marks>`++)(?P<code>[^`]++)(?P=marks)(?!`)")
 
-# None of these looks further than the next mark of its own kind: no text takes longer than its length.
+# None of these looks further than the next mark of its own kind: no text takes longer than its length. No group is
+# possessive, which Python before 3.11.5 matches wrongly: https://github.com/python/cpython/issues/106052
 _BEFORE = re.compile(
-    r"\s*+(?:>\s*+)*+(?:(?:[-*+]|\d{1,9}[.)])(?:\s++|\Z)(?:\[[ xX]\](?:\s++|\Z))?+)?+(#{1,6}(?:\s++|\Z))?"
+    r"\s*+(?:>\s*+)*(?:(?:[-*+]|\d{1,9}[.)])(?:\s++|\Z)(?:\[[ xX]\](?:\s++|\Z))?)?(#{1,6}(?:\s++|\Z))?"
 )
-_IMAGE = re.compile(r"!\[[^\[\]]*+\](?:\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)|\[[^\[\]]*+\])")
+_IMAGE = re.compile(r"!\[[^\[\]]*+\](?:\([^()]*+(?:\([^()]*+\)[^()]*+)*\)|\[[^\[\]]*+\])")
 _LINK = re.compile(
-    r"!?\[((?:[^\[\]]|\[[^\[\]]*+\])*+)\]\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)|!\[([^\[\]]*+)\]\[[^\[\]]*+\]"
+    r"!?\[((?:[^\[\]]|\[[^\[\]]*+\])*)\]\([^()]*+(?:\([^()]*+\)[^()]*+)*\)|!\[([^\[\]]*+)\]\[[^\[\]]*+\]"
 )
 _AUTOLINK = re.compile(r"<((?:https?:|mailto:)[^<>\s]++|[^<>\s@]++@[^<>\s]++)>")
 _BREAK = re.compile(r"<br\s*+/?>", re.IGNORECASE)
 _TAG = re.compile(r"<!--(?:(?!<!--).)*?-->|</?[A-Za-z][\w-]*+(?:\s[^<>]*+|/)?>")
-_ATTRIBUTES = re.compile(r"\{(?:[\w-]++=\"[^\"{}]*+\"\s*+)++\}")
+_ATTRIBUTES = re.compile(r"\{(?:[\w-]++=\"[^\"{}]*+\"\s*+)+\}")
 _EMPHASIS = re.compile(
     r"(?<!\*)(\*{1,3})(?=[^\s*])([^*]++)(?<=\S)\1(?!\*)|(?<![\w_])(_{1,3})(?=[^\s_])([^_]++)(?<=\S)\3(?![\w_])"
     r"|~~([^~]++)~~"

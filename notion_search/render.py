@@ -141,7 +141,8 @@ def render_answer(answer: Answer, now: datetime, *, width: int, color: bool, tol
     """
     cited = answer.cited
     if cited is None:
-        return f"No answer in these pages. The nearest:\n{render_table(answer.results, width=width, color=color)}"
+        said = "\n\nThe answer was not finished." if told else "No answer in these pages."
+        return f"{said} The nearest:\n{render_table(answer.results, width=width, color=color)}"
     said = "" if told else "\n".join("\n".join(wrap(line, width)) for line in cited.text.splitlines()) + "\n"
     sources = "".join(_source(place, answer.results[place - 1], now) for place in cited.cited)
     return f"{said}\nSources\n{sources}Confidence: {cited.confidence}\n"
@@ -263,7 +264,7 @@ def _stage(event: Event) -> str:
         return f"reading {event.candidates} pages"
     if isinstance(event, Read):
         return f"reading pages: {event.done} of {event.total}" if event.done < event.total else "judging"
-    return "writing" if isinstance(event, Judged) else "done"
+    return "reading the best pages" if isinstance(event, Judged) else "done"
 
 
 def _console(stream: TextIO) -> "rich.console.Console | None":

@@ -11,7 +11,7 @@ PATIENCE = 4_000_000  # characters behind brackets that open nothing as they sta
 _START = re.compile(r"[\[{]")
 _STRAIGHT = str.maketrans("“”„‟", '""""')
 # A string, closed or not, is passed over whole: a comma inside it is text.
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*[\]}])', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*"?)|,(?=\s*[\]}])', re.DOTALL)
 
 
 def find_json(text: str) -> Iterator[object]:

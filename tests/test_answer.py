@@ -1,6 +1,8 @@
 """Cited answers: what Claude is asked, what of its reply is shown, and what only our own data may say."""
 
+import json
 import re
+import subprocess
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +15,7 @@ from notion_search.render import CITED_KEYS
 from notion_search.words import inert
 
 from .fakes.claude import Text, api_error, entries
+from .fakes.server import Reply
 from .test_hostile import BARE, HOSTILE, acting
 
 TODAY = datetime.now(UTC)
@@ -262,14 +265,33 @@ def test_confidence_follows_sources_match_and_age(titles, best, days, conflict, 
     assert confidence(titles, best, days, conflict=conflict) == label
 
 
-def test_the_answer_appears_on_a_terminal_while_it_is_written(notion, sdk, on_terminal):
+@pytest.mark.parametrize("stderr", ["terminal", subprocess.DEVNULL], ids=["with its progress", "alone"])
+def test_the_answer_appears_on_a_terminal_while_it_is_written(notion, sdk, on_terminal, stderr):
     sdk.says("expand", '["온보딩"]')
     sdk.says("answer", "No page yet. Accounts come first [1]. Then https://evil.example [2]. " + "And more [1]. " * 3)
 
-    shown = on_terminal("--answer", "contractor onboarding")
+    shown = on_terminal("--answer", "contractor onboarding", stderr=stderr)
 
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).replace("\r", "")
     assert text.count("Accounts come first [1]. Then [2]. And more [1].") == 1
     assert text.index("No page yet.") < text.index("Accounts come first") < text.index("\nSources\n")
     assert text.count("No page yet.") == 1
     assert "evil" not in text
+
+
+def test_an_answer_that_breaks_off_on_the_terminal_is_said_to(notion, sdk, on_terminal):
+    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "stop_reason": None}
+    text = {"type": "text_delta", "text": "Accounts come first [1]. Then"}
+    events = [
+        {"type": "message_start", "message": {**message, "usage": {"input_tokens": 1, "output_tokens": 1}}},
+        {"type": "content_block_delta", "index": 0, "delta": text},
+    ]
+    body = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+    sdk.says("answer", Reply(body=body, headers={"Content-Type": "text/event-stream"}))
+
+    shown = on_terminal("--answer", "contractor onboarding", "--no-expand", "--no-rerank", stderr="terminal")
+
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).splitlines()
+    assert any(line.endswith("Accounts come first [1].") for line in lines)
+    assert "The answer was not finished. The nearest:" in lines
+    assert any("Claude's answer broke off" in line for line in lines)

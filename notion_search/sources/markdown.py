@@ -109,7 +109,7 @@ def _cleaned(markdown: str) -> Iterator[_Part]:
 _FENCE = re.compile(r"`{3,}[^`]*|~{3,}.*|\$\$")
 _CALLOUT = re.compile(r":{3,}(?:\s*callout\b.*)?")
 _MARK = re.compile(r"(#{1,6}|>|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])(?:\s+|$)")
-_ATTRIBUTES = re.compile(r'\{(?:\s*+[\w-]++="[^"]*+")++\s*+\}')
+_ATTRIBUTES = re.compile(r'\{(?:\s*+[\w-]++="[^"]*+")+\s*+\}')
 
 
 def _depth(line: str) -> int:
@@ -161,9 +161,9 @@ _WITHIN = """page database data-source data_source empty-block col span unknown 
 _TOKEN = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<ticks>`+)"
-    r"|!\[(?P<caption>(?:[^\[\]\\]|\\.)*+)\]\((?:[^()\s]|\([^()\s]*+\))*+\)"
+    r"|!\[(?P<caption>(?:[^\[\]\\]|\\.)*)\]\((?:[^()\s]|\([^()\s]*+\))*\)"
     rf"|<(?P<end>/?)(?P<tag>{'|'.join(_AROUND + _WITHIN)})"
-    r'(?:\s++[\w:-]++(?:="[^"]*+")?+)*+\s*+(?P<empty>/?)>'
+    r'(?:\s++[\w:-]++(?:="[^"]*+")?)*\s*+(?P<empty>/?)>'
 )
 _TICKS = re.compile("`+")
 _DATES = re.compile(r'\b(?:start|end)="([^"]*)"')
