@@ -213,7 +213,10 @@ class _Shown:
                 self._pass(checked.text)
 
     def finish(self, text: str) -> None:
-        """Pass on what is left of the whole answer."""
+        """Pass on what is left of the whole answer, all of it again should it not go on from what was shown."""
+        if not text.startswith(self._passed):
+            self.run.emit(AnswerText(text="\n\n"))
+            self._passed = ""
         self._pass(text)
 
     def _pass(self, text: str) -> None:

@@ -143,7 +143,7 @@ def render_answer(answer: Answer, now: datetime, *, width: int, color: bool, tol
     if cited is None:
         said = "\n\nThe answer was not finished." if told else "No answer in these pages."
         return f"{said} The nearest:\n{render_table(answer.results, width=width, color=color)}"
-    said = "" if told else "\n".join("\n".join(wrap(line, width)) for line in cited.text.splitlines()) + "\n"
+    said = "\n" if told else "\n".join("\n".join(wrap(line, width)) for line in cited.text.splitlines()) + "\n"
     sources = "".join(_source(place, answer.results[place - 1], now) for place in cited.cited)
     return f"{said}\nSources\n{sources}Confidence: {cited.confidence}\n"
 

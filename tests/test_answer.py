@@ -274,7 +274,7 @@ def test_the_answer_appears_on_a_terminal_while_it_is_written(notion, sdk, on_te
 
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).replace("\r", "")
     assert text.count("Accounts come first [1]. Then [2]. And more [1].") == 1
-    assert text.index("No page yet.") < text.index("Accounts come first") < text.index("\nSources\n")
+    assert text.index("No page yet.") < text.index("Accounts come first") < text.index("\n\nSources\n")
     assert text.count("No page yet.") == 1
     assert "evil" not in text
 
