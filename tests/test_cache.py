@@ -315,7 +315,8 @@ def test_a_cache_that_cannot_be_written_costs_one_notice(notion, claude, run, ou
 
     assert ended.code == 0
     assert "AI agents handbook" in ended.titles
-    assert len([notice for notice in ended.notices if f"the cache at {place}" in notice]) == 1
+    # Cache and store lie in one folder; whichever finds it first says so for both.
+    assert len([notice for notice in ended.notices if str(place) in notice]) == len(ended.notices) == 1
     assert (place if blocked == "." else place / blocked).read_text() == "here first"
 
 
