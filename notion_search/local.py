@@ -34,7 +34,7 @@ class LocalJudge:
         scored = [(candidate, self.score(query, candidate)) for candidate in candidates]
         scored.sort(key=lambda pair: (fold(pair[0].title) != fold(query), -pair[1].total))
         if scored and max(found.total for _, found in scored) < WEAK:
-            run.notify(Notice(stage="rerank", text="no page has much of these words: the matches shown are weak"))
+            run.notify(Notice(stage="rerank", text="no page has many of these words: what is shown matches weakly, or by a synonym"))
         return tuple(
             Result(
                 candidate=candidate,

@@ -84,7 +84,7 @@ def test_a_weak_match_is_shown_with_a_notice(notion, run):
 
     assert ended.json
     assert all(page["relevance"] < 0.3 for page in ended.json)
-    assert "the matches shown are weak" in ended.err
+    assert "what is shown matches weakly" in ended.err
 
 
 def test_a_missing_client_is_told_of_the_way_without(notion, run):
