@@ -34,7 +34,8 @@ class LocalJudge:
         scored = [(candidate, self.score(query, candidate)) for candidate in candidates]
         scored.sort(key=lambda pair: (fold(pair[0].title) != fold(query), -pair[1].total))
         if scored and max(found.total for _, found in scored) < WEAK:
-            run.notify(Notice(stage="rerank", text="no page has many of these words: what is shown matches weakly, or by a synonym"))
+            text = "no page has many of these words: what is shown matches weakly, or by a synonym"
+            run.notify(Notice(stage="rerank", text=text))
         return tuple(
             Result(
                 candidate=candidate,
