@@ -216,7 +216,11 @@ class PageStore:
     def _connect(self) -> sqlite3.Connection:
         # Statements commit themselves; each connection is used by its own thread and closed by whoever ends the run.
         connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.Error:  # the file is no database, which shows at the first statement
+            connection.close()
+            raise
         return connection
 
     def _set_aside(self) -> None:
