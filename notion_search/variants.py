@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from .words import fold, is_filler, matches, stem, terms
+from .words import acronyms, fold, is_filler, matches, stem, terms
 
 # The document's bound: "Longer queries reduce recall".
 LONGEST = 5  # words
@@ -73,7 +73,8 @@ def _core(query: str) -> list[str]:
             words[-1] += word  # "2025년" is written as one
         else:
             words.append(word)
-    wanted = dict.fromkeys(word for word in words if not is_filler(word))
+    named = acronyms(query)
+    wanted = dict.fromkeys(word for word in words if word in named or not is_filler(word))
     return [_typed(stem(word) if "\uac00" <= word[0] <= "\ud7a3" else word, query) for word in wanted]
 
 

@@ -39,6 +39,7 @@ _ENDINGS = tuple(
     )
 )
 
+_CAPITALS = re.compile(r"(?<![A-Za-z0-9'-])[A-Z]{2,}(?![A-Za-z0-9'-])")
 _LOOSE_END = re.compile(r"[\ud800-\udfff]")
 
 
@@ -188,8 +189,13 @@ def _unspaced() -> re.Pattern[str]:
 
 def key_terms(text: str) -> tuple[str, ...]:
     """Return the words that say what the text is about, folded, in order, each once; of nothing but filler, all."""
-    words = terms(text)
-    return tuple(dict.fromkeys(word for word in words if not is_filler(word))) or tuple(dict.fromkeys(words))
+    words, named = terms(text), acronyms(text)
+    return tuple(dict.fromkeys(w for w in words if w in named or not is_filler(w))) or tuple(dict.fromkeys(words))
+
+
+def acronyms(text: str) -> frozenset[str]:
+    """Return the words written in capitals among others, folded: "IT" is a department, "it" says nothing."""
+    return frozenset() if text.isupper() and text.isascii() else frozenset(map(str.casefold, _CAPITALS.findall(text)))
 
 
 def is_filler(word: str) -> bool:

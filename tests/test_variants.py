@@ -43,6 +43,7 @@ def stems(text):
         pytest.param("2025년 3분기 매출 보고서", "2025년 3분기 매출 보고서", id="Korean times stay whole"),
         pytest.param("AI 도구[베타] 사용법", "AI 도구 베타 사용법", id="brackets"),
         pytest.param("the", "the", id="nothing but filler"),
+        pytest.param("how do I reach IT 지원?", "reach IT 지원", id="an acronym"),
         pytest.param(
             "latest draft of the security incident response plan for offices",
             "security incident response plan offices",

@@ -184,8 +184,11 @@ def test_text_is_split_into_folded_words(text, found):
         ("휴가는 어떻게 신청하나요?", ("휴가는", "신청하나요")),
         ("무엇을 알려줘", ("무엇을", "알려줘")),
         ("plan plan b", ("plan",)),
+        ("IT 지원은 어디", ("it", "지원은")),
+        ("where is it in US offices", ("us", "offices")),
+        ("HOW DO WE DO IT", ("how", "do", "we", "it")),
     ],
-    ids=["English", "Korean", "nothing but filler", "each once"],
+    ids=["English", "Korean", "nothing but filler", "each once", "an acronym", "and a word", "all in capitals"],
 )
 def test_key_terms_are_the_words_that_say_something(query, found):
     assert words.key_terms(query) == found
