@@ -278,7 +278,7 @@ def test_thinking_before_the_text_is_passed_over(notion, sdk, run):
 
     expand(run)
 
-    assert [request.body["query"] for request in notion.searches] == ["AI agents", "yes"]
+    assert {request.body["query"] for request in notion.searches} == {"AI agents", "yes"}
 
 
 def test_two_questions_that_find_the_same_door_shut_both_go_on_to_the_next(sdk, doors, errand, notices, outside):
