@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from .errors import LLMReplyError
-from .score import WEAK, age, score
+from .score import WEAK, age, score_of
 from .types import LLM, AnswerText, CitedAnswer, Notice, Result, Run
-from .words import fold, inert, key_terms, matches
+from .words import fold, inert, key_terms, matches, unfenced
 
 # The document's: "top 5 for ask".
 SOURCE_CAP = 5
@@ -118,19 +118,15 @@ def answer(query: str, results: Sequence[Result], llm: LLM, run: Run, *, now: da
 def answer_prompt(query: str, results: Sequence[Result]) -> str:
     """Return what the model is asked: the query, and each section under its number, title and date."""
     sources = "\n\n".join(_source(place, result) for place, result in enumerate(results, 1) if result.section)
-    return PROMPT.format(query=_flat(query), sources=sources, conflict=CONFLICT, no_answer=NO_ANSWER)
+    return PROMPT.format(query=unfenced(query), sources=sources, conflict=CONFLICT, no_answer=NO_ANSWER)
 
 
 def _source(place: int, result: Result) -> str:
     page = result.candidate
-    head = f"[{place}] {_flat(page.title)} | {page.source} | last edited {(page.edited or 'at an unknown time')[:10]}"
+    edited = (page.edited or "")[:10] or "at an unknown time"
+    head = f"[{place}] {unfenced(page.title)} | {page.source} | last edited {edited}"
     # Every line of a page is set off, so that none can pass for the head of another section.
-    return "\n".join((head, *(f"  | {_flat(line)}" for line in result.section.splitlines() if line.strip())))
-
-
-def _flat(text: str) -> str:
-    # Without angle brackets no page can close the fence around the pages.
-    return inert(text).replace("<", "‹").replace(">", "›")
+    return "\n".join((head, *(f"  | {unfenced(line)}" for line in result.section.splitlines() if line.strip())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,8 +225,7 @@ def strength(query: str, result: Result, now: datetime) -> int:
     """Return how well a result matches, of a hundred: by the judge where there was one, else by rule."""
     if result.relevance is not None:
         return round(100 * result.relevance)
-    page = result.candidate
-    return score(query, page.title, page.opening, page.edited, now).total
+    return score_of(query, result.candidate, now).total
 
 
 def confidence(titles: Sequence[str], best: int, days: Sequence[int], *, conflict: bool) -> str:

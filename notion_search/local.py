@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from .fields import is_archived
-from .score import TITLE_CAP, WEAK, WORDS_CAP, Score, edited_ago, score
+from .score import TITLE_CAP, WEAK, WORDS_CAP, Score, edited_ago, score_of
 from .types import Candidate, Notice, Result, Run
 from .variants import Synonyms, broadened, literal, synonym
 from .words import fold
@@ -31,7 +30,7 @@ class LocalJudge:
 
     def judge(self, query: str, candidates: Sequence[Candidate], run: Run) -> tuple[Result, ...]:
         """Return every candidate once: an exact title first, then by score, equal ones in the order of the search."""
-        scored = [(candidate, self.score(query, candidate)) for candidate in candidates]
+        scored = [(candidate, score_of(query, candidate, self.now)) for candidate in candidates]
         scored.sort(key=lambda pair: (fold(pair[0].title) != fold(query), -pair[1].total))
         if scored and max(found.total for _, found in scored) < WEAK:
             text = "no page has many of these words: what is shown matches weakly, or by a synonym"
@@ -45,11 +44,6 @@ class LocalJudge:
             )
             for candidate, found in scored
         )
-
-    def score(self, query: str, candidate: Candidate) -> Score:
-        """Return the candidate's score."""
-        archived = is_archived(candidate.properties)
-        return score(query, candidate.title, candidate.opening, candidate.edited, self.now, archived=archived)
 
     def _snippet(self, found: Score, candidate: Candidate) -> str:
         archived = " · archived" if found.archived else ""

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from .fields import is_archived
-from .score import Score, score
+from .score import Score, score_of
 from .strict_json import strict_json
 from .types import Answer, Query, Result
 from .variants import literal
@@ -28,15 +27,10 @@ def render_report(answer: Answer, query: Query, now: datetime, *, ascii_only: bo
 
 
 def _ordered(results: tuple[Result, ...], query: Query, now: datetime) -> list[tuple[Result, Score]]:
-    scored = [(result, _score(result, query, now)) for result in results]
+    scored = [(result, score_of(query.text, result.candidate, now)) for result in results]
     if any(result.relevance is not None for result in results):
         return scored  # the judge's order
     return sorted(scored, key=lambda pair: (fold(pair[0].candidate.title) != fold(query.text), -pair[1].total))
-
-
-def _score(result: Result, query: Query, now: datetime) -> Score:
-    page = result.candidate
-    return score(query.text, page.title, page.opening, page.edited, now, archived=is_archived(page.properties))
 
 
 def _variants(variants: tuple[str, ...], query: str) -> list[str]:

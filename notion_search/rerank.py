@@ -11,7 +11,7 @@ from .fields import key_properties
 from .relevance import relevances
 from .replies import find_json
 from .types import LLM, Cache, Candidate, Notice, Result, Run
-from .words import clip, fold, graphemes, inert, quoted
+from .words import clip, fold, graphemes, inert, quoted, unfenced
 
 # A page nobody would scroll to costs as much to judge as the first; ten are judged even where fewer are shown,
 # so that the next run may show more from the stored ranking.
@@ -153,21 +153,18 @@ def _ordered(
 def rerank_prompt(query: str, candidates: Sequence[Candidate], count: int) -> str:
     """Return what the model is asked: one line a candidate, numbered from 1."""
     lines = "\n".join(f"[{number}] {_line(candidate)}" for number, candidate in enumerate(candidates, 1))
-    return PROMPT.format(query=_flat(query), lines=lines, count=count)
+    return PROMPT.format(query=unfenced(query), lines=lines, count=count)
 
 
 def _line(candidate: Candidate) -> str:
     parts = (
-        clip_tokens(_flat(candidate.title), TITLE_TOKENS),
-        clip_tokens(_flat(" · ".join(f"{k}: {v}" for k, v in key_properties(candidate.properties))), PROPERTIES_TOKENS),
-        clip_tokens(_flat(candidate.excerpt), EXCERPT_TOKENS),
+        clip_tokens(unfenced(candidate.title), TITLE_TOKENS),
+        clip_tokens(
+            unfenced(" · ".join(f"{k}: {v}" for k, v in key_properties(candidate.properties))), PROPERTIES_TOKENS
+        ),
+        clip_tokens(unfenced(candidate.excerpt), EXCERPT_TOKENS),
     )
     return " | ".join(filter(None, parts))
-
-
-def _flat(text: str) -> str:
-    # Without angle brackets no page can close the fence around the pages.
-    return inert(text).replace("<", "‹").replace(">", "›")
 
 
 def tokens(text: str) -> float:

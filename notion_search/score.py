@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from .fields import is_archived
+from .types import Candidate
 from .words import is_filler, key_terms, matches, terms
 
 WORDS_CAP = 40
@@ -58,6 +60,11 @@ def score(query: str, title: str, opening: str, edited: str | None, now: datetim
         recency=recency(age(edited, now)),
         archived=archived,
     )
+
+
+def score_of(query: str, page: Candidate, now: datetime) -> Score:
+    """Return how well the page answers the query, by its title, its opening, its age and its own status."""
+    return score(query, page.title, page.opening, page.edited, now, archived=is_archived(page.properties))
 
 
 def _spoken(text: str, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -86,6 +86,11 @@ def inert(text: str) -> str:
     return " ".join("".join(kept).split())
 
 
+def unfenced(text: str) -> str:
+    """Return the text as one inert line that can close no fence a prompt puts around it."""
+    return inert(text).replace("<", "‹").replace(">", "›")
+
+
 def quoted(text: str, limit: int) -> str:
     """Return what someone outside said as one short inert line; a web page is named, not shown."""
     line = inert(text)

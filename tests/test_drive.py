@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 import zlib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -757,19 +758,20 @@ def test_a_pdf_without_text_has_an_empty_page_and_nothing_is_logged(text_of, cap
 
 @pytest.mark.parametrize(
     ("pages", "beginning"),
-    [(("One", drawing(1.5)), ""), (("One", *[drawing(0.03)] * 49), "One")],
+    [(("One", drawing(3)), ""), (("One", *[drawing(0.06)] * 49), "One")],
     ids=["one page too many", "pages enough"],
 )
 def test_a_pdf_that_keeps_its_reader_busy_holds_up_no_run(google, connect, pages, beginning):
     google.holds(1, "paper.pdf", "application/pdf", pdf(*pages))
     source = connect()
     candidate = source.search("", Scope(), make_run()).candidates[0]
+    import_module("pypdf")  # which a busy machine may take a second for
 
     start = time.monotonic()
-    page = source.text(candidate, make_run(1))
+    page = source.text(candidate, make_run(2))
 
     assert page == Page(text=beginning, truncated=True)
-    assert time.monotonic() - start < 1.4
+    assert time.monotonic() - start < 2.6
 
 
 def test_a_file_no_search_of_this_run_found_is_looked_up_first(google, connect, errand):

@@ -8,7 +8,7 @@ import pytest
 
 from notion_search.demo.workspace import load
 
-from .builders import DATABASE_ID
+from .builders import DATABASE_ID, small_workspace
 from .fakes import notion as fakes
 from .fakes.claude import by_title
 from .fakes.gws import Did, FakeGws, error, listing
@@ -80,7 +80,7 @@ def test_the_table_has_a_column_of_sources_only_where_there_are_several(notion, 
 
 
 def test_a_copy_in_drive_is_shown_as_the_page_with_its_other_link(notion, google, run):
-    google.holds(2, "TRAVEL policy.docx.gdoc"[:13] + ".docx", "document", {"text/markdown": OPENING.encode()})
+    google.holds(2, "TRAVEL policy.docx", "document", {"text/markdown": OPENING.encode()})
 
     ended = run("travel policy", *BOTH)
     table = run("travel policy", "--sources", "notion,drive", "--local").out
@@ -247,8 +247,6 @@ def test_an_unknown_place_in_the_environment_is_a_matter_of_setup(notion, run, m
 
 def test_databases_keep_a_run_to_notion_whatever_the_environment_says(serve_notion, google, run, monkeypatch):
     monkeypatch.setenv("NOTION_SEARCH_SOURCES", "notion,drive")
-    from .builders import small_workspace
-
     serve_notion(small_workspace())
 
     assert run("agents", "--local", "--json", "--databases", DATABASE_ID).code == 0
@@ -307,8 +305,6 @@ def test_its_newest_rows_are_shown_only_where_none_has_the_words(serve_notion, r
 
 @pytest.mark.parametrize("arguments", [("--no-expand",), ("--databases", DATABASE_ID)], ids=["alone", "scoped"])
 def test_a_search_that_is_not_to_be_widened_is_not(serve_notion, run, arguments):
-    from .builders import small_workspace
-
     notion = serve_notion(small_workspace())
 
     run("lunch", "--local", "--json", *arguments)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from notion_search.local import LocalExpander
 from notion_search.variants import broadened, literal, synonym
-from notion_search.words import fold, is_filler, matches, terms
+from notion_search.words import fold, is_filler, matches, stem, terms
 
 GROUPS = (
     ("onboarding", "getting started", "온보딩", "신규 입사자"),
@@ -28,8 +28,6 @@ def matches_group(term, group):
 
 
 def stems(text):
-    from notion_search.words import stem
-
     return [stem(word) for word in terms(text)]
 
 

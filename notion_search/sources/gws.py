@@ -9,7 +9,7 @@ from typing import TypeVar
 from ..children import Children
 from ..errors import SourceError
 from ..pace import TryAgainError
-from ..redaction import redacted
+from ..redaction import redacted, secrets
 from ..types import Run
 from ..words import quoted
 
@@ -26,7 +26,6 @@ OUTPUT = "content"
 TOKEN = "GOOGLE_WORKSPACE_CLI_TOKEN"  # noqa: S105 - a variable's name
 CREDENTIALS = "GOOGLE_WORKSPACE_CLI_CREDENTIALS_FILE"
 SETTINGS = "GOOGLE_WORKSPACE_CLI_CONFIG_DIR"
-_SECRETS = (TOKEN, "GOOGLE_WORKSPACE_CLI_CLIENT_SECRET")
 
 # What `gws` needs from the caller's environment to find its login, its key ring, its network and its locale.
 _PASSED = frozenset(
@@ -89,7 +88,7 @@ class Gws:
         """Run the program with what it needs of this environment, each call in a folder of its own below `folder`."""
         self._path = path
         self._environ = _environment(environ)
-        self._hidden = tuple(value for name in _SECRETS if (value := environ.get(name, "").strip()))
+        self._hidden = secrets(environ)
         self._children = Children(folder)
 
     def ask(self, method: str, params: Mapping[str, object], run: Run) -> tuple[Mapping[str, object], ...]:
