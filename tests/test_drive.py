@@ -20,7 +20,7 @@ from notion_search.sources import contents, drive, gws
 from notion_search.types import Meter, Page, Run, Scope
 from notion_search.words import inert
 
-from .builders import make_candidate
+from .builders import SLACK, make_candidate
 from .fakes.gws import GOOGLE, Did, FakeGws, error, listing, saved
 
 DRAFT = "it's $(id) 회의록.gdoc"
@@ -300,7 +300,7 @@ def test_endless_output_is_soon_given_up(line):
     start = time.monotonic()
 
     assert gws.answers(line * 200_000) == ()
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < SLACK
 
 
 NO_LOGIN = error(401, "authError", "no credentials", code=2)
@@ -378,7 +378,7 @@ def test_a_program_that_sleeps_for_ever_is_ended_with_its_children_at_the_time_o
     with pytest.raises(SourceError, match="did not answer within"):
         connect().search("plan", Scope(), make_run(0.6))
 
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 0.6 + SLACK
     assert not is_running(google.calls[0].pid)
     assert list(downloads.iterdir()) == []
 
@@ -630,7 +630,7 @@ def test_a_hostile_table_is_read_at_once_and_stays_small(text):
 
     table, _ = contents.table_of(text)
 
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < SLACK
     assert len(table) < 2 * contents.TEXT_CAP
 
 
@@ -771,7 +771,7 @@ def test_a_pdf_that_keeps_its_reader_busy_holds_up_no_run(google, connect, pages
     page = source.text(candidate, make_run(2))
 
     assert page == Page(text=beginning, truncated=True)
-    assert time.monotonic() - start < 2.6
+    assert time.monotonic() - start < 2 + SLACK
 
 
 def test_a_file_no_search_of_this_run_found_is_looked_up_first(google, connect, errand):
@@ -847,7 +847,7 @@ def test_no_markdown_keeps_the_reader_busy(piece):
     start = time.monotonic()
     contents.opening_words(piece * 100_000)
 
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < SLACK
 
 
 # Whose Drive it is.

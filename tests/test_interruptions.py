@@ -11,6 +11,7 @@ import pytest
 
 from notion_search.demo.workspace import load
 
+from .builders import SLACK
 from .fakes.claude import Ran, Text
 from .fakes.notion import drip, hang
 
@@ -94,7 +95,7 @@ def test_a_slow_notion_ends_with_the_time_there_is(serve_notion, run_process, ki
 
     ended = run_process(*LINE, "--no-expand", "--no-rerank", "--timeout", "2")
 
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 2 + SLACK
     assert ended.code == code
     assert len(ended.notices) == 1
     assert "Traceback" not in ended.err
@@ -109,7 +110,7 @@ def test_a_slow_program_ends_with_the_time_there_is(serve_notion, program, run_p
 
     ended = run_process(*LINE, "--timeout", "2")
 
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 2 + SLACK
     assert ended.code == 0
     assert len(ended.json) == 6
     slow = next(asked for asked in program.asked if asked.stage == stage)
@@ -136,7 +137,7 @@ def test_ctrl_c_ends_any_stage_at_once(serve_notion, program, start, stage):
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to everyone in front of it
         out, err = process.communicate(timeout=10)
 
-    assert time.monotonic() - sent < 1.5  # a second, and what a busy machine adds
+    assert time.monotonic() - sent < SLACK
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
     for question in program.asked:
@@ -152,5 +153,5 @@ def test_ctrl_c_ends_a_wait_for_the_sdk(serve_notion, sdk, start):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=10)
 
-    assert time.monotonic() - sent < 1.5
+    assert time.monotonic() - sent < SLACK
     assert (process.returncode, out, err) == (130, b"", b"")

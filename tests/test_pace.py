@@ -11,7 +11,7 @@ from notion_search.pace import Pacer, TryAgainError
 from notion_search.sources.timed import Timed
 from notion_search.types import Meter, Run
 
-from .builders import DATABASE_ID, notion_page, small_workspace
+from .builders import DATABASE_ID, SLACK, notion_page, small_workspace
 from .fakes.claude import Text
 from .fakes.notion import Sent, bad_gateway, drip, error, hang, kind_of, overloaded, rate_limited
 
@@ -123,7 +123,7 @@ def test_a_long_wait_is_named_and_not_waited(notion, run):
 
     ended = run("AI agents", *ALONE)
 
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < SLACK
     assert (ended.code, ended.out) == (4, "")
     assert "600 s" in ended.err
     assert len(notion.searches) == 1
@@ -136,7 +136,7 @@ def test_a_long_wait_after_the_search_costs_the_excerpts_alone(serve_notion, run
 
     ended = run("plan", "-n", "30", "--json", *ALONE)
 
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < SLACK
     assert (ended.code, len(ended.json)) == (0, 30)
     (notice,) = ended.notices
     assert "600 s" in notice
@@ -150,7 +150,7 @@ def test_a_budget_that_is_used_up_costs_what_it_cannot_pay_for(serve_notion, run
 
     ended = run("plan", "--json", "--timeout", "2", "--no-cache", *ALONE)
 
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 2 + SLACK
     assert (ended.code, len(ended.json)) == (0, 5)
     assert len(notion.requests) == 3
     (notice,) = ended.notices
@@ -163,7 +163,7 @@ def test_a_budget_too_small_for_a_search_ends_the_run(notion, run, monkeypatch):
 
     ended = run("agent", "--databases", DATABASE_ID, "--timeout", "2", "--no-cache", *ALONE)
 
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 2 + SLACK
     assert (ended.code, ended.out) == (4, "")
     assert len(ended.err.splitlines()) == 1
     assert len(notion.requests) == 2
@@ -186,7 +186,7 @@ def test_a_call_that_hangs_does_not_hold_up_the_end(notion, run_process, which, 
 
     ended = run_process("agent", "--timeout", "2", *options)
 
-    assert time.monotonic() - started < 4  # half of it is the start of Python on a busy machine
+    assert time.monotonic() - started < 2 + SLACK
     assert ended.code == code
     assert bool(ended.out) == (code == 0)
     assert len(ended.err.splitlines()) == 1
@@ -206,7 +206,7 @@ def test_a_request_ends_with_the_run_even_when_nobody_waits_for_it(notion, fault
     ):
         client.get(f"{notion.url}/v1/users/me", headers=headers)
 
-    assert 0.3 < time.monotonic() - started < 2
+    assert 0.3 < time.monotonic() - started < 0.4 + SLACK
 
 
 def test_a_variant_that_hangs_costs_a_notice(notion, claude, run):
@@ -216,7 +216,7 @@ def test_a_variant_that_hangs_costs_a_notice(notion, claude, run):
 
     ended = run("AI agents", "--no-rerank", "--json", "--timeout", "3")
 
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 3 + SLACK
     assert ended.code == 0
     assert "에이전트 설계" in ended.titles
     (notice,) = ended.notices
