@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from .prose import Line, bare, lines_of, plain, plain_line
+from .prose import Line, bare, lines_of, plain, plain_line, sentence_ends
 from .words import clip, fold, has_text, inert, matches, terms
 
 SECTION_LENGTH = 3000
@@ -107,7 +107,7 @@ def _small(group: Sequence[Line]) -> list[Span]:
         elif line.kind == "opens" or len(line.text) <= SECTION_LENGTH:
             spans.append((line.start, line.end))
         else:
-            ends = (line.start, *(line.start + end for end in _sentence_ends(line.text)), line.end)
+            ends = (line.start, *(line.start + end for end in sentence_ends(line.text)), line.end)
             spans += pairwise(ends)
     return spans
 
@@ -156,7 +156,7 @@ def _ends(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
         if line.kind == "code":
             yield line.end, _closing(line)
         elif line.kind in ("text", "item"):
-            yield from ((line.start + end, "") for end in _sentence_ends(line.text))
+            yield from ((line.start + end, "") for end in sentence_ends(line.text))
             if following is None or following.kind != "text":
                 yield line.end, ""
         elif line.kind not in ("blank", "heading", "underline", "opens"):
@@ -170,27 +170,6 @@ def _line_at(place: int, lines: Sequence[Line]) -> Line:
 def _closing(line: Line) -> str:
     # No section has room for two lines of a thousand back-ticks; such a fence stays open.
     return f"\n{line.fence}" if 0 < len(line.fence) < SECTION_LENGTH // 3 else ""
-
-
-_STOP = re.compile(r"(?<![.!?…。！？])([.!?…。！？]++)[)\]\"'”’」』》*_~`]*+")
-# A dot after these ends no sentence; nor after an initial, or the number of a list item.
-_ABBREVIATION = re.compile(
-    r"(?<![^\W\d_])(?:(?i:e\.g|i\.e|etc|vs|cf|approx|ca|figs?|vol|pp?|eds?|mrs?|ms|dr|prof|st|jr|sr|inc|ltd|corp|dept"
-    r"|a\.m|p\.m)|[A-Z])\Z|^[ \t>]*+\d{1,9}\Z"
-)
-
-
-def _sentence_ends(text: str) -> Iterator[int]:
-    """Yield the place after each sentence's last mark and the quotes and brackets it closes."""
-    for match in _STOP.finditer(text):
-        start, end = match.span()
-        if end == len(text) or text[end].isspace():
-            if match[1] != "." or not _ABBREVIATION.search(text, max(0, start - 12), start):
-                yield end
-        elif match[1][-1] in "。！？" or (
-            text[max(0, start - 1) : start] in ("다", "요") and "가" <= text[end] <= "힣"
-        ):
-            yield end  # the one needs no blank after it, the other is often written without
 
 
 def _at_word(text: str, limit: int) -> str:
@@ -225,7 +204,7 @@ def _after_fields(lines: Sequence[Line]) -> Sequence[Line]:
 
 
 def _is_field(said: str) -> bool:
-    return _FIELD.match(said) is not None and not any(end == len(said) for end in _sentence_ends(said))
+    return _FIELD.match(said) is not None and not any(end == len(said) for end in sentence_ends(said))
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[str]:
@@ -244,7 +223,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[str]:
 def _sentences(blocks: Iterable[str]) -> Iterator[str]:
     """Yield the sentences as inert lines, those in which nothing can be seen left out."""
     for block in blocks:
-        ends = [0, *_sentence_ends(block), len(block)]
+        ends = [0, *sentence_ends(block), len(block)]
         yield from filter(has_text, (inert(block[start:end]) for start, end in pairwise(ends)))
 
 

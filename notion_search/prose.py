@@ -1,7 +1,7 @@
 """Markdown as lines, each of a kind, and as words without its marks."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -170,3 +170,26 @@ def bare(text: str) -> str:
     for _ in range(3):  # bold in italics in what was struck out
         text = _EMPHASIS.sub(lambda found: found[2] or found[4] or found[5], text)
     return text.translate(_RESTORED).strip()
+
+
+# Where sentences end.
+
+_STOP = re.compile(r"(?<![.!?…。！？])([.!?…。！？]++)[)\]\"'”’」』》*_~`]*+")
+# A dot after these ends no sentence; nor after an initial, or the number of a list item.
+_ABBREVIATION = re.compile(
+    r"(?<![^\W\d_])(?:(?i:e\.g|i\.e|etc|vs|cf|approx|ca|figs?|vol|pp?|eds?|mrs?|ms|dr|prof|st|jr|sr|inc|ltd|corp|dept"
+    r"|a\.m|p\.m)|[A-Z])\Z|^[ \t>]*+\d{1,9}\Z"
+)
+
+
+def sentence_ends(text: str) -> Iterator[int]:
+    """Yield the place after each sentence's last mark and the quotes and brackets it closes."""
+    for match in _STOP.finditer(text):
+        start, end = match.span()
+        if end == len(text) or text[end].isspace():
+            if match[1] != "." or not _ABBREVIATION.search(text, max(0, start - 12), start):
+                yield end
+        elif match[1][-1] in "。！？" or (
+            text[max(0, start - 1) : start] in ("다", "요") and "가" <= text[end] <= "힣"
+        ):
+            yield end  # the one needs no blank after it, the other is often written without
