@@ -1,7 +1,6 @@
 """Pages read before, in one SQLite file a workspace, so that an unchanged page is never read twice."""
 
 import contextlib
-import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -11,38 +10,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from .clock import utc_now
+from .database import connect, prepare, set_aside
 from .types import Candidate, Notice
 
 T = TypeVar("T")
+
+WHAT = "pages read before"
 
 # Notion's times have minute precision: a page edited twice in a minute looks unchanged, so a page is not kept
 # until its minute is surely over.
 SETTLED = timedelta(minutes=2)
 PAGE_CAP = 20_000  # pages; at most a kilobyte each of excerpt and opening
 TEXT_CAP = 1_000  # pages whose whole text is kept: five kilobytes as a rule, three hundred at most
-BUSY_TIMEOUT = 1.0  # seconds to wait for another process's write
 CLOSING_TIMEOUT = 0.5  # seconds for statements under way; each takes less than a thousandth
-
-# Each step takes a file from the version of its place to the next; page rows go along and are never thrown away.
-MIGRATIONS = (
-    """
-    CREATE TABLE page (
-        source TEXT NOT NULL,
-        id TEXT NOT NULL,
-        edited TEXT NOT NULL,
-        excerpt TEXT NOT NULL,
-        opening TEXT NOT NULL,
-        text TEXT,
-        read_at TEXT NOT NULL,
-        PRIMARY KEY (source, id)
-    ) WITHOUT ROWID;
-    CREATE INDEX page_read_at ON page (read_at);
-    """,
-    # A page may be asked for as a whole before its first words are.
-    """
-    ALTER TABLE page ADD COLUMN unread INTEGER NOT NULL DEFAULT 0;
-    """,
-)
 
 
 class PageStore:
@@ -181,56 +161,13 @@ class PageStore:
             if self._state == "shut":
                 return None
             if self._state == "new":
-                self._prepare()
+                prepare(self._path, self._notify, WHAT)
                 self._state = "open"
             thread = threading.get_ident()
             if thread not in self._connections:
-                self._connections[thread] = self._connect()
+                self._connections[thread] = connect(self._path)
             self._busy += 1
             return self._connections[thread]
-
-    def _prepare(self) -> None:
-        """Make the file or bring it up to date; a damaged one is set aside first."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        try:
-            self._migrate()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):  # locked, full, read-only: the file itself is well
-                raise
-            self._set_aside()
-            self._migrate()
-
-    def _migrate(self) -> None:
-        with contextlib.closing(self._connect()) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            # One process migrates, the others wait for it and then find nothing to do.
-            connection.execute("BEGIN IMMEDIATE")
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            for step in MIGRATIONS[version:]:
-                for statement in filter(str.strip, step.split(";")):
-                    connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {max(version, len(MIGRATIONS))}")
-            connection.execute("COMMIT")
-
-    def _connect(self) -> sqlite3.Connection:
-        # Statements commit themselves; each connection is used by its own thread and closed by whoever ends the run.
-        connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
-        try:
-            connection.execute("PRAGMA synchronous = NORMAL")
-        except sqlite3.Error:  # the file is no database, which shows at the first statement
-            connection.close()
-            raise
-        return connection
-
-    def _set_aside(self) -> None:
-        for suffix in ("", "-wal", "-shm"):
-            damaged = self._path.with_name(self._path.name + suffix)
-            with contextlib.suppress(FileNotFoundError):
-                damaged.replace(damaged.with_name(damaged.name + ".damaged"))
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
-        text = f"the store of pages read before was damaged; it begins anew, and the old file is {self._path}.damaged"
-        self._notify(Notice(stage="store", text=text))
 
     def _give_up(self, error: Exception) -> None:
         with self._lock:
@@ -239,7 +176,7 @@ class PageStore:
             self._state = "shut"
         if type(error) is sqlite3.DatabaseError:  # found damaged in use; the next run begins with a whole file
             with contextlib.suppress(OSError):
-                self._set_aside()
+                set_aside(self._path, self._notify, WHAT)
                 return
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        self._notify(Notice(stage="store", text=f"pages read before cannot be kept at {self._path} ({reason})"))
+        self._notify(Notice(stage="store", text=f"{WHAT} cannot be kept at {self._path} ({reason})"))

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from notion_search.database import MIGRATIONS
 from notion_search.demo.workspace import load
-from notion_search.store import MIGRATIONS, PageStore
+from notion_search.store import PageStore
 
 from .builders import make_candidate
 from .fakes.claude import Text
