@@ -39,6 +39,11 @@ _ENDINGS = tuple(
     )
 )
 
+# Longer runs of letters are addresses, keys and encoded data, which no one looks for.
+LONGEST_WORD = 64
+# Marks a syllable that a word begins with; no word holds it.
+FIRST = "…"
+
 _CAPITALS = re.compile(r"(?<![A-Za-z0-9'-])[A-Z]{2,}(?![A-Za-z0-9'-])")
 _LOOSE_END = re.compile(r"[\ud800-\udfff]")
 
@@ -208,6 +213,43 @@ def is_filler(word: str) -> bool:
     if word.isascii():
         return word in _STOP or (len(word) == 1 and word.isalpha())
     return word in _STOP or stem(word) in _STOP
+
+
+def index_terms(text: str) -> list[str]:
+    """Return what a text is found by, in order: for each word whatever a query for it may look like.
+
+    English words are given by their stems; of a compound the parts, and the whole without its joints. Of words written
+    in Hangul, kana or Han every two neighbouring characters; of Hangul also its first syllable, marked, which stays
+    where verbs and particles change the rest; of Han each character; a lone syllable with what follows a noun, alone.
+    """
+    return [piece for word in terms(text) for piece in _pieces(word)]
+
+
+def query_terms(text: str) -> list[str]:
+    """Return what to look a query up by, each once: the index terms of its key terms."""
+    return list(dict.fromkeys(piece for word in key_terms(text) for piece in _pieces(word, asked=True)))
+
+
+@lru_cache(maxsize=50_000)
+def _pieces(word: str, *, asked: bool = False) -> tuple[str, ...]:
+    if len(word) > LONGEST_WORD:
+        return ()
+    if not word.isascii() and _unspaced().search(word):
+        return _neighbours(word, asked=asked)
+    parts = [part for part in re.split(_JOINER, word.removesuffix("'s")) if part]
+    if len(parts) < 2:
+        return (stem(word.removesuffix("'s")),)
+    return (stem("".join(parts)), *(stem(part) for part in parts))
+
+
+def _neighbours(word: str, *, asked: bool) -> tuple[str, ...]:
+    pairs = tuple(word[place : place + 2] for place in range(len(word) - 1))
+    if not "가" <= word[0] <= "힣":
+        return (word,) if len(word) == 1 else pairs if asked else (*pairs, *word)
+    if len(word) == 1:
+        return (word,)
+    alone = (word[0],) if not asked and word[1:] in _ENDINGS else ()
+    return (*pairs, word[0] + FIRST, *alone)
 
 
 def matches(term: str, word: str) -> bool:

