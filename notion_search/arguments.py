@@ -12,6 +12,8 @@ from .errors import UsageError
 
 # What --help does not need is imported where it is used: a third of a run's start.
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .types import Query
 
 LONGEST_QUERY = 2000  # characters
@@ -75,14 +77,30 @@ def build_parser() -> argparse.ArgumentParser:
         "--filter",
         type=_filter,
         metavar="JSON",
-        help='only rows with these properties, as {"Status": "Done"} or a filter of Notion\'s; needs --databases',
+        help='only rows with these properties, as {"Status": "Done"} or a filter of Notion\'s; needs --databases, or '
+        "a vault alone",
     )
     add("--limit", "-n", type=_limit, default=10, metavar="N", help="show at most N results, 1 to 30 (default: 10)")
     add(
         "--sources",
         type=_sources,
         metavar="NAMES",
-        help="where to search: notion, drive or both, separated by commas (default: $NOTION_SEARCH_SOURCES or notion)",
+        help="where to search: notion, drive, vault, separated by commas (default: $NOTION_SEARCH_SOURCES or notion)",
+    )
+    add(
+        "--vault",
+        action="append",
+        type=_vault,
+        metavar="PATH",
+        help="search these notes too: a folder of Markdown, or a Notion export as a folder or zip (default: "
+        "$NOTION_SEARCH_VAULT); alone, they need no token and no Claude",
+    )
+    add("--status", action="store_true", help="say what the index of the vault holds, and search nothing")
+    add(
+        "--min-relevance",
+        type=_relevance,
+        metavar="X",
+        help="show no result below this relevance, 0 to 1 (default: 0; 0.04 where notes are ranked without Claude)",
     )
     add("--local", action="store_true", help="widen and rank by rule: no Claude, the same answer every time")
     add("--answer", action="store_true", help="answer the query in words, each claim with its page; needs Claude")
@@ -130,7 +148,22 @@ def _sources(text: str) -> tuple[str, ...]:
     names = source_names(text)
     if names:
         return names
-    raise UsageError(f"--sources: expected notion, drive or both, separated by commas, got {_shown(text)}")
+    raise UsageError(f"--sources: expected some of notion, drive, vault, separated by commas, got {_shown(text)}")
+
+
+def _vault(text: str) -> "Path":
+    from .settings import vault
+
+    if path := vault(text):
+        return path
+    raise UsageError(f"--vault: {_shown(text)} is no folder and no zip archive")
+
+
+def _relevance(text: str) -> float:
+    with suppress(ValueError):
+        if 0 <= float(text) <= 1:
+            return float(text)
+    raise UsageError(f"--min-relevance: expected a number from 0 to 1, got {_shown(text)}")
 
 
 def _model(text: str) -> str:
@@ -160,11 +193,9 @@ def query(options: argparse.Namespace, *, reads_stdin: bool) -> "Query":
     from .types import Query, Scope
 
     databases = parse_databases(options.databases) if options.databases is not None else ()
-    if options.filter and not databases:
-        raise UsageError("--filter: name the database too (--databases ID): Notion filters rows of databases only")
     _check(options)
-    if options.sources and databases and options.sources != ("notion",):
-        raise UsageError("--databases: searches Notion alone: leave out --sources")
+    if databases and (options.vault or (options.sources and options.sources != ("notion",))):
+        raise UsageError(f"--databases: searches Notion alone: leave out {'--vault' if options.vault else '--sources'}")
     scope = Scope(databases=tuple(str(ref) for ref in databases), property_filter=options.filter)
     text = _query_text(_stdin() if reads_stdin else " ".join(options.query))
     extracts = options.report or options.answer
@@ -173,7 +204,8 @@ def query(options: argparse.Namespace, *, reads_stdin: bool) -> "Query":
         text=text,
         scope=scope,
         limit=options.limit,
-        named=frozenset(options.sources or ()),
+        named=frozenset((*(options.sources or ()), *(["vault"] if options.vault else []))),
+        least=options.min_relevance,
         extract=count if extracts else None,
     )
 
@@ -189,6 +221,8 @@ def _check(options: argparse.Namespace) -> None:
         raise UsageError("--answer: Claude writes it, and --local asks Claude nothing: leave out one of them")
     if options.demo and "drive" in (options.sources or ()):
         raise UsageError("--demo: searches the sample workspace alone: leave out --sources")
+    if options.demo and options.vault:
+        raise UsageError("--demo: searches the sample workspace alone: leave out --vault")
 
 
 def _query_text(typed: str) -> str:

@@ -65,8 +65,13 @@ def _main(argv: Sequence[str]) -> int:
     from .render import Progress, explain
     from .settings import Settings
 
-    asked = query(options, reads_stdin=options.query == ["-"] and "--" not in argv)
     settings = Settings.read(os.environ)
+    if options.status:
+        from .render import render_status
+
+        states = wiring.states(options, settings, notify=partial(_notify_plainly, quiet=options.quiet))
+        return _write(partial(render_status, states, as_json=options.json))
+    asked = query(options, reads_stdin=options.query == ["-"] and "--" not in argv)
     # Asked before a status stands in for the streams.
     live = options.answer and not options.json and _is_terminal(sys.stdout)
     with Progress(sys.stderr, drawn=not options.quiet) as progress:
@@ -78,7 +83,14 @@ def _main(argv: Sequence[str]) -> int:
             _say(line)
     code = _write(partial(_rendered, answer, asked, options, told=written.anything))
     written.tell_the_rest()
+    if written.ranked and not options.quiet and _is_ranked_here(answer):
+        _say(written.ranked)
     return code
+
+
+def _is_ranked_here(answer: "Answer") -> bool:
+    """Whether the order is that of a store, not of a judge."""
+    return all(result.confidence is not None or result.relevance is None for result in answer.results)
 
 
 class _Written:
@@ -90,10 +102,13 @@ class _Written:
         self._notify = notify
         self._drawn = drawn
         self._waiting: list[Notice] = []
+        self.ranked = ""
 
     def event(self, event: "Event") -> None:
-        from .types import AnswerText
+        from .types import AnswerText, Ranked
 
+        if isinstance(event, Ranked):
+            self.ranked = event.text
         if not isinstance(event, AnswerText):
             self._progress.event(event)
         elif self._drawn:
@@ -185,6 +200,11 @@ def _notify(progress: "Progress", notice: "Notice", *, quiet: bool) -> None:
             progress.say(_line(notice.text))
         except OSError:
             _abandon(sys.stderr)
+
+
+def _notify_plainly(notice: "Notice", *, quiet: bool) -> None:
+    if not quiet:
+        _say(notice.text)
 
 
 def _say(text: str) -> None:

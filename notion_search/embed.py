@@ -8,6 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from .errors import EmbedderError
+from .words import quoted
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -55,13 +58,16 @@ class SentenceEncoder:
         self._encode: Callable[[Sequence[str]], np.ndarray] | None = None
 
     def encode(self, texts: Sequence[str]) -> list[bytes]:
-        """Return a vector for each text, as one signed byte a component."""
-        import numpy as np
-
+        """Return a vector for each text, as one signed byte a component. Raises EmbedderError."""
         with self._lock:
-            if self._encode is None:
-                self._encode = _loaded()
-            found = self._encode(list(texts))
+            try:
+                import numpy as np
+
+                if self._encode is None:
+                    self._encode = _loaded()
+                found = self._encode(list(texts))
+            except (ImportError, OSError, ValueError, MemoryError) as error:
+                raise EmbedderError(f"the sentence encoder cannot be used ({quoted(str(error), 100)})") from error
         return [row.tobytes() for row in np.clip(np.rint(found * STEPS), -127, 127).astype(np.int8)]
 
 

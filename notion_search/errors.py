@@ -6,6 +6,7 @@ NotionSearchError           1
 ├── SourceError             4    a source refused or could not be reached
 │   ├── NotFoundError            it has no such page or database, or does not share it
 │   └── UnauthorizedError        it does not know this token
+├── EmbedderError           -    the vectors cannot be made; the store ranks by words
 └── LLMError                -    the pipeline goes on without
     ├── LLMUnavailableError      a door to the model is shut; another may be open
     └── LLMReplyError            the reply was not the JSON asked for
@@ -56,6 +57,10 @@ class NotFoundError(SourceError):
 
 class UnauthorizedError(SourceError):
     """The source does not know this token."""
+
+
+class EmbedderError(NotionSearchError):
+    """The sentence encoder is installed and cannot be used; the store ranks by words."""
 
 
 class LLMError(NotionSearchError):

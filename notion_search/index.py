@@ -23,9 +23,11 @@ from .words import fold, index_terms, key_terms, query_terms
 # Raised whenever the cutting of passages or the splitting of words changes: what is derived is then derived anew.
 VERSION = "1"
 # Of each script so many pages are looked at passage by passage.
-CLOSER = 60
+CLOSER = 40
 # BM25's usual constants, which are also those of SQLite's FTS5: https://sqlite.org/fts5.html#the_bm25_function
 K1 = 1.2
+# So many pages beyond those there are, without the query's words: what three notes of three hold is still a word.
+BACKGROUND = 100
 B = 0.75
 PACK = 2000  # vectors a row: a hundred thousand are read as fifty
 STALE_SHARE = 0.3
@@ -295,7 +297,9 @@ class Index:
                 for page in (meaning or shares)
                 if page in only
             }
-            looked_at = {page: self._look(page, asked, near) for page in _closer(strengths, scripts, exact)}
+            looked_at = {
+                page: self._look(page, asked, near) for page in _closer(strengths, scripts if near else {}, exact)
+            }
             evidence = [
                 Evidence(
                     page=page,
@@ -310,13 +314,22 @@ class Index:
             by_page = {one.page: one for one in held}
             verdicts = ranked(held, calibration)[:limit]
             pages = tuple(
-                self._found(verdict, by_page[verdict.page], looked_at[verdict.page], asked) for verdict in verdicts
+                self._found(verdict, by_page[verdict.page], looked_at[verdict.page], asked.words)
+                for verdict in verdicts
             )
             return Ranking(pages=pages, by_meaning=near is not None)
 
-    def any_page(self) -> bool:
-        """Whether there is a page at all."""
-        return bool(self._rows("SELECT 1 FROM page LIMIT 1"))
+    def some_page(self) -> tuple[Found, ...]:
+        """Return any one page, or none where there is none."""
+        rows = self._rows("SELECT page FROM indexed LIMIT 1")
+        verdicts = [Verdict(page=page, relevance=0.0, confidence="low") for (page,) in rows]
+        nothing = _Look(words=0.0, passage="", block="")
+        return tuple(self._found(one, Evidence(page=one.page, script="", words=0.0), nothing, ()) for one in verdicts)
+
+    def file_of(self, source: str, id_: str) -> str | None:
+        """Return the path of the file that gave the page, or None."""
+        rows = self._rows("SELECT file FROM page WHERE source = ? AND id = ?", source, id_)
+        return str(rows[0][0]) if rows else None
 
     def property_names(self) -> Collection[str]:
         """Return the names of all properties that some page has."""
@@ -346,7 +359,7 @@ class Index:
             sql = "SELECT count(DISTINCT page) FROM passage WHERE ' ' || terms || ' ' LIKE ?"
             counts = [self._rows(sql, pattern)[0][0] for pattern in patterns]
         weights = {
-            term: math.log(1 + (total - count + 0.5) / (count + 0.5))
+            term: math.log(1 + (BACKGROUND + total - count + 0.5) / (count + 0.5))
             for term, count in zip(wanted, counts, strict=True)
         }
         return _Asked(
@@ -380,7 +393,7 @@ class Index:
         rows = self._rows("SELECT page, terms FROM passage ORDER BY page, number")
         for page, group in groupby(rows, key=lambda row: row[0]):
             split = " ".join(terms for _, terms in group).split()
-            share = asked.share(Counter(split), len(split), asked.page_length)
+            share = asked.share(split, asked.page_length)
             if share:
                 shares[page] = share
         return shares
@@ -390,11 +403,8 @@ class Index:
         rows = self._rows("SELECT text, block, terms FROM passage WHERE page = ? ORDER BY number", page)
         ((properties,),) = self._rows("SELECT properties FROM page WHERE number = ?", page)
         title = rows[0][2].split()
-        held = Counter(title)
-        shares = [0.0] if rows[1:] else [asked.share(held, len(title), asked.passage_length)]
-        for _, _, terms in rows[1:]:
-            split = terms.split()
-            shares.append(asked.share(held + Counter(split), len(title) + len(split), asked.passage_length))
+        shares = [0.0] if rows[1:] else [asked.share(title, asked.passage_length)]
+        shares += [asked.share(title + terms.split(), asked.passage_length) for _, _, terms in rows[1:]]
         cosines = near.cosines(page) if near else [0.0] * len(rows)
         place = max(range(len(rows)), key=lambda place: cosines[place] + shares[place])
         tags = [term for tag in _tags(properties) for term in index_terms(tag)]
@@ -402,7 +412,7 @@ class Index:
         text, block = rows[place][:2] if place else ("", "")
         return _Look(words=max(shares) / 2 + bonus, passage=text, block=block)
 
-    def _found(self, verdict: Verdict, evidence: Evidence, look: "_Look", asked: "_Asked") -> Found:
+    def _found(self, verdict: Verdict, evidence: Evidence, look: "_Look", words: Sequence[str]) -> Found:
         ((id_, title, url, opening, edited, kind, properties),) = self._rows(
             "SELECT id, title, url, opening, edited, kind, properties FROM page WHERE number = ?", verdict.page
         )
@@ -410,7 +420,7 @@ class Index:
         return Found(
             id=id_, title=title, url=url, opening=opening, edited=edited, kind=kind,
             properties=_properties(properties),
-            passage=around(look.passage, asked.words),
+            passage=around(look.passage, words),
             block=look.block,
             relevance=verdict.relevance,
             confidence=verdict.confidence,
@@ -468,17 +478,14 @@ class _Asked:
         """What a text that holds every term beyond measure would come to."""
         return (K1 + 1) * sum(self.weights.values()) or 1.0
 
-    def share(self, held: Mapping[str, int], length: int, usual: float) -> float:
-        """Return BM25 as a share of the query's mass, for a text of so many terms, where `usual` is usual."""
-        norm = K1 * (1 - B + B * length / (usual or 1))
-        return (
-            sum(
-                weight * (K1 + 1) * held[term] / (held[term] + norm)
-                for term, weight in self.weights.items()
-                if held[term]
-            )
-            / self.mass
-        )
+    def share(self, terms: Sequence[str], usual: float) -> float:
+        """Return BM25 as a share of the query's mass, for a text of these terms, where `usual` is the usual number."""
+        norm = K1 * (1 - B + B * len(terms) / (usual or 1))
+        found = 0.0
+        for term, weight in self.weights.items():
+            if count := terms.count(term):
+                found += weight * count / (count + norm)
+        return found * (K1 + 1) / self.mass
 
     def held(self, terms: Sequence[str]) -> float:
         """Return the share of the query's weight that stands among the terms."""
@@ -496,8 +503,9 @@ def _closer(strengths: Mapping[int, float], scripts: Mapping[int, str], exact: C
     """Yield the pages worth a closer look: of each script the strongest, and every exact title."""
     taken: Counter[str] = Counter()
     for page in sorted(strengths, key=lambda page: (-strengths[page], page)):
-        taken[scripts[page]] += 1
-        if taken[scripts[page]] <= CLOSER or page in exact:
+        script = scripts.get(page, "")
+        taken[script] += 1
+        if taken[script] <= CLOSER or page in exact:
             yield page
     yield from sorted(exact - strengths.keys())
 

@@ -28,6 +28,11 @@ class LocalJudge:
 
     now: datetime
 
+    @property
+    def floor(self) -> float:
+        """Show whatever is not judged to be nothing."""
+        return 0.0
+
     def judge(self, query: str, candidates: Sequence[Candidate], run: Run) -> tuple[Result, ...]:
         """Return every candidate once: an exact title first, then by score, equal ones in the order of the search."""
         scored = [(candidate, score_of(query, candidate, self.now)) for candidate in candidates]

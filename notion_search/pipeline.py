@@ -83,7 +83,7 @@ def run(
     if results and answerer:
         with run.meter.stage("answer"):
             cited = _answered(query, results, answerer, run)
-    if not results:
+    if not results and not any(candidate.source == "vault" for candidate in candidates):
         _explain_nothing(query, sources, skipped, synonyms, run)
     facts = _facts(variants, listings, candidates)
     return Answer(results=results, notices=tuple(notices), facts=facts, cited=cited)
@@ -159,9 +159,19 @@ def _results(candidates: Sequence[Candidate], query: Query, judge: Judge | None,
     if judge and candidates:
         (outcome,) = run.pace.gather([partial(judge.judge, query.text, candidates, run)], run)
         if isinstance(outcome, tuple):
-            return tuple(result for result in outcome if result.relevance or result.candidate.found_by)[: query.limit]
+            return _worth_showing(outcome, judge.floor if query.least is None else query.least, run)[: query.limit]
         run.notify(Notice(stage="rerank", text=f"{_reason(outcome)}; showing the order of the search"))
     return tuple(Result(candidate=candidate) for candidate in _hits(candidates)[: query.limit])
+
+
+def _worth_showing(results: Sequence[Result], least: float, run: Run) -> tuple[Result, ...]:
+    """Return the results that something speaks for, none below the least relevance; where none is left, say so."""
+    held = [result for result in results if result.relevance or result.candidate.found_by]
+    kept = tuple(result for result in held if result.relevance is None or result.relevance >= least)
+    if held and not kept:
+        text = f"{len(held)} pages match weakly and are not shown: --min-relevance 0 shows them"
+        run.notify(Notice(stage="rerank", text=text))
+    return kept
 
 
 def _hits(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -213,7 +223,8 @@ def _nothing(scope: Scope, listings: Sequence[Listing]) -> str:
             return "the databases hold rows, but none with these words: try other or fewer words"
         return "no row passes --filter: try another" if scope.property_filter else "the databases hold no rows"
     if all(listing.source != "notion" for listing in listings):
-        return "no file has these words: try other or fewer words" if anything else "no file at all can be seen"
+        what = "note" if all(listing.source == "vault" for listing in listings) else "file"
+        return f"no {what} has these words: try other or fewer words" if anything else f"no {what} at all can be seen"
     if anything:
         return "pages are shared with this token, but no title has these words: try other or fewer words"
     return "no page at all is shared with this token: in Notion open a page, ••• > Connections, and add the integration"

@@ -13,7 +13,8 @@ TAG_BONUS = 0.2
 # A page is measured against the ten best of its own script: what all of them share says nothing about one, and words,
 # which do not cross languages, count for no page against those of another.
 CROWD = 10
-EXACT = 0.99
+EXACT = 1.0
+NEARLY = 0.99  # no other page comes before an exact title
 # Below this relevance a result is not shown unasked: nine of ten right ones are above it, and four results a query.
 FLOOR = 0.04
 
@@ -72,7 +73,7 @@ def ranked(evidence: Sequence[Evidence], calibration: Calibration) -> tuple[Verd
     verdicts = []
     for one in evidence:
         margin = strengths[one.page] - crowds[one.script]
-        relevance = max(EXACT, _sigmoid(margin, calibration)) if one.exact else _sigmoid(margin, calibration)
+        relevance = EXACT if one.exact else min(NEARLY, _sigmoid(margin, calibration))
         verdicts.append((not one.exact, -margin, _verdict(one.page, relevance, calibration)))
     return tuple(verdict for _, _, verdict in sorted(verdicts, key=lambda place: place[:2]))
 

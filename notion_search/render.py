@@ -2,23 +2,27 @@
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, TextIO
 
+from .embed import EXTRA
 from .fields import key_properties
 from .prices import AS_OF, price
 from .score import edited_ago
 from .strict_json import strict_json
-from .types import Answer, AnswerText, Event, Judged, Meter, Read, Result, Searched
+from .types import Answer, AnswerText, Event, Indexed, Judged, Meter, Ranked, Read, Result, Searched
 from .words import display_width, fit, graphemes, inert
 
 if TYPE_CHECKING:
     import rich.console
 
+    from .sources.shelf import State
+
 PROPERTY_CAP = 4
 INDENT = 4
 RELEVANCE_WIDTH = 9  # the width of its heading
+RATED_WIDTH = 11  # 0.56 medium
 EDITED_WIDTH = 10  # 2026-11-30
 SOURCE_WIDTH = 6  # notion, drive; its heading as long
 # Below this the date moves to the line of the properties, so that the title keeps half of the width.
@@ -45,6 +49,7 @@ def public(result: Result) -> Mapping[str, object]:
         "properties": page.properties,
         "source": page.source,
         "last_edited": page.edited,
+        "confidence": result.confidence,
     }
 
 
@@ -70,11 +75,13 @@ def render_table(results: Sequence[Result], *, width: int, color: bool) -> str:
 def _table(results: Sequence[Result], width: int) -> Iterator[Line]:
     judged = any(result.relevance is not None for result in results)
     mixed = len({result.candidate.source for result in results}) > 1
-    heading = _tail("Relevance" if judged else None, "Source" if mixed else None, "Edited", width)
+    rated = f"{'Relevance':<{RATED_WIDTH}}" if any(result.confidence for result in results) else "Relevance"
+    heading = _tail(rated if judged else None, "Source" if mixed else None, "Edited", width)
     yield _row(Span(" #", "dim"), "Title", heading, width, "dim")
     for number, result in enumerate(results, 1):
         page = result.candidate
         relevance = None if not judged else "-" if result.relevance is None else f"{result.relevance:.2f}"
+        relevance = f"{relevance} {result.confidence:<6}" if relevance and result.confidence else relevance
         tail = _tail(relevance, inert(page.source) if mixed else None, _day(page.edited), width)
         yield _row(Span(f"{number:>2}", "dim"), inert(page.title), tail, width, "bold")
         yield from _details(result, width)
@@ -190,6 +197,28 @@ def _painted(lines: Sequence[Line]) -> str | None:
     return out.getvalue()
 
 
+def render_status(states: "Sequence[tuple[str, str | None, State]]", *, as_json: bool, ascii_only: bool = False) -> str:
+    """Return what each vault's index holds: its path, the embedder there is, and the index's counts."""
+    if as_json:
+        listed = [
+            {"vault": path, **asdict(state), "embedder": embedder, "updated": state.updated or None}
+            for path, embedder, state in states
+        ]
+        return strict_json(listed, ascii_only=ascii_only)
+    lines: list[str] = []
+    for path, embedder, state in states:
+        lines += (
+            inert(path),
+            f"  notes      {state.notes:,}",
+            f"  passages   {state.passages:,}",
+            f"  vectors    {state.vectors:,}",
+            f"  embedder   {embedder or 'none: ' + EXTRA + ' installs one'}",
+            f"  updated    {state.updated or 'never: the first search indexes it'}",
+            f"  size       {state.size / 1_000_000:.1f} MB",
+        )
+    return "\n".join(lines) + "\n"
+
+
 def explain(answer: Answer, meter: Meter, model: str) -> Iterator[str]:
     """Yield what the run did, a line a subject, from the counts taken where it happened."""
     facts, counts = answer.facts, meter.counts
@@ -232,7 +261,7 @@ class Progress:
 
     def event(self, event: Event) -> None:
         """Show how far the run is."""
-        if self._status and not isinstance(event, AnswerText):
+        if self._status and not isinstance(event, AnswerText | Ranked):
             self._status.update(_stage(event))
 
     def say(self, line: str) -> None:
@@ -264,7 +293,9 @@ def _stage(event: Event) -> str:
         return f"reading {event.candidates} pages"
     if isinstance(event, Read):
         return f"reading pages: {event.done} of {event.total}" if event.done < event.total else "judging"
-    return "reading the best pages" if isinstance(event, Judged) else "done"
+    if isinstance(event, Indexed):
+        return f"indexing {event.what}: {event.done:,} of {event.total:,}"
+    return "reading the best pages" if isinstance(event, Judged) else "searching"
 
 
 def _console(stream: TextIO) -> "rich.console.Console | None":

@@ -59,6 +59,11 @@ class ClaudeJudge:
     show: int
     """How many results the run will show."""
 
+    @property
+    def floor(self) -> float:
+        """Show whatever is not judged to be nothing."""
+        return 0.0
+
     def judge(self, query: str, candidates: Sequence[Candidate], run: Run) -> tuple[Result, ...]:
         """Return every candidate once, best first. Raises LLMError."""
         return rerank(query, candidates, self.llm, self.cache, run, show=self.show)

@@ -63,8 +63,10 @@ def score(query: str, title: str, opening: str, edited: str | None, now: datetim
 
 
 def score_of(query: str, page: Candidate, now: datetime) -> Score:
-    """Return how well the page answers the query, by its title, its opening, its age and its own status."""
-    return score(query, page.title, page.opening, page.edited, now, archived=is_archived(page.properties))
+    """Return how well the page answers the query, by title, opening and what matched beyond it, age and status."""
+    return score(
+        query, page.title, f"{page.opening}\n{page.passage}", page.edited, now, archived=is_archived(page.properties)
+    )
 
 
 def _spoken(text: str, wanted: Sequence[str]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """The environment and the paths it names, read once into one frozen value."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,10 +12,11 @@ from urllib.parse import urlsplit
 from .defaults import MODEL
 from .errors import SetupError
 from .redaction import TOKEN_VARIABLES
+from .words import quoted
 
 NOTION_URL = "https://api.notion.com"
 # The places there are, in the order they are searched and shown in.
-SOURCES = ("notion", "drive")
+SOURCES = ("notion", "drive", "vault")
 CACHE_ROOTS = (("XDG_CACHE_HOME", ()), ("HOME", (".cache",)), ("LOCALAPPDATA", ()))
 CONFIG_ROOTS = (("XDG_CONFIG_HOME", ()), ("HOME", (".config",)), ("APPDATA", ()))
 CALLS_PER_MINUTE = 180  # Notion's budget on Free and Plus plans; 600 on Business and Enterprise
@@ -34,7 +36,9 @@ class Settings:
     config_folder: Path | None
     """Where the user's own synonyms may lie; None where the environment names no home."""
     sources: tuple[str, ...]
-    """Where to search when the command line does not say."""
+    """Where to search when the command line does not say; empty where the environment does not say it either."""
+    vaults: tuple[Path, ...]
+    """Folders and archives of notes."""
     environ: Mapping[str, str] = field(repr=False)
 
     @classmethod
@@ -48,8 +52,13 @@ class Settings:
             cache_folder=_folder(environ, CACHE_ROOTS),
             config_folder=_folder(environ, CONFIG_ROOTS),
             sources=_sources("NOTION_SEARCH_SOURCES", environ),
+            vaults=_vaults("NOTION_SEARCH_VAULT", environ),
             environ=environ,
         )
+
+    def has_token(self) -> bool:
+        """Whether the environment names a token, of whatever worth."""
+        return any(self.environ.get(name, "").strip() for name in TOKEN_VARIABLES)
 
     def notion_token(self) -> str:
         """Return the first token set, trimmed; raises SetupError when there is none or it cannot be sent."""
@@ -142,9 +151,28 @@ def source_names(text: str) -> tuple[str, ...]:
 
 def _sources(name: str, environ: Mapping[str, str]) -> tuple[str, ...]:
     text = environ.get(name, "").strip()
-    if names := source_names(text or SOURCES[0]):
-        return names
-    raise SetupError(f"{name}: expected {' and '.join(SOURCES)}, or one of them, separated by commas")
+    names = source_names(text)
+    if text and not names:
+        raise SetupError(f"{name}: expected some of {', '.join(SOURCES)}, separated by commas")
+    return names
+
+
+def vault(text: str) -> Path | None:
+    """Return the folder or zip archive that the text names, with no link in its path, or None where there is none."""
+    with suppress(OSError, ValueError, RuntimeError):  # no such home, a NUL, a loop of links
+        path = Path(text).expanduser().resolve(strict=True)
+        if path.is_dir() or (path.is_file() and path.suffix.lower() == ".zip"):
+            return path
+    return None
+
+
+def _vaults(name: str, environ: Mapping[str, str]) -> tuple[Path, ...]:
+    paths = [text for text in environ.get(name, "").split(os.pathsep) if text.strip()]
+    found = {text: vault(text) for text in paths}
+    for text, path in found.items():
+        if path is None:
+            raise SetupError(f"{name}: '{quoted(text, 100)}' is no folder and no zip archive")
+    return tuple(dict.fromkeys(path for path in found.values() if path))
 
 
 def _folder(environ: Mapping[str, str], roots: Sequence[tuple[str, Sequence[str]]]) -> Path | None:

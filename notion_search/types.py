@@ -32,6 +32,8 @@ class Query:
     limit: int = 10
     named: frozenset[str] = frozenset()
     """The sources the user asked for by name; of these a failure is always told."""
+    least: float | None = None
+    """The relevance below which no result is shown; None leaves it to the judge."""
     extract: int | None = None
     """How many of the results are read whole for their most relevant section; None: no previews either."""
 
@@ -56,6 +58,8 @@ class Candidate:
     """First text of the page, at most 200 characters."""
     opening: str = ""
     """First text of the page over several blocks, at most 500 characters."""
+    passage: str = ""
+    """The text of the page that matched, where its source looks into bodies; the excerpt is then from there."""
     kind: str = "page"
     """What it is: page, database_entry, doc, sheet, pdf or text."""
     elsewhere: tuple[str, ...] = ()
@@ -91,6 +95,8 @@ class Result:
     snippet: str | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     """Named scores the relevance is made of, where a rule made it."""
+    confidence: str | None = None
+    """high, medium or low, where the relevance is calibrated."""
     section: str = ""
     """The most relevant section of the page's text, as Markdown, where it was read whole."""
     preview: str = ""
@@ -134,7 +140,24 @@ class AnswerText:
     text: str
 
 
-Event = Searched | Read | Judged | AnswerText
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """Progress: this many of a vault's changed files, or of their passages, are indexed."""
+
+    what: str
+    """notes or vectors."""
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """Progress: a store ranked its own pages, in words for the user: by what, and how to have more."""
+
+    text: str
+
+
+Event = Searched | Read | Judged | AnswerText | Indexed | Ranked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -298,6 +321,10 @@ class Expander(Protocol):
 
 class Judge(Protocol):
     """Puts candidates in order of how well they answer."""
+
+    @property
+    def floor(self) -> float:
+        """The relevance below which a result is not worth showing unasked."""
 
     def judge(self, query: str, candidates: Sequence[Candidate], run: Run) -> tuple[Result, ...]:
         """Return every candidate once, best first. Raises LLMError."""

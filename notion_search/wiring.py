@@ -1,18 +1,20 @@
 """Which edges the options and the environment ask for, joined to one walk."""
 
+import os
 import time
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import pipeline
 from .cache import FileCache, NoCache
 from .clock import utc_now
 from .defaults import CANDIDATE_CAP
-from .errors import SetupError
+from .errors import SetupError, UsageError
 from .expand import ClaudeExpander
 from .pace import SLOTS, Pacer
 from .remembering import Remembering
@@ -21,11 +23,14 @@ from .settings import Settings
 from .store import PageStore
 from .types import Answer, Answerer, Cache, Event, Expander, Judge, Meter, Notice, Query, Run, Source
 from .variants import Synonyms
+from .words import clean
 
 if TYPE_CHECKING:
     from . import llm
     from .sources.drive import DriveSource
     from .sources.notion import NotionSource
+    from .sources.shelf import Shelf, State
+    from .sources.vault import VaultSource
     from .synonyms import Synonyms as Table
 
 # What only some runs ask for is imported in the function that makes it: a plain run does not wait for it.
@@ -44,7 +49,9 @@ def answer(
 ) -> tuple[Answer, Meter]:
     """Return the answer and the counts of the run; whatever was opened for it is closed."""
     deadline = time.monotonic() + options.timeout
-    names = ("notion",) if options.demo or query.scope.databases else options.sources or settings.sources
+    vaults = tuple(options.vault or settings.vaults)
+    names = _names(query, options, settings, vaults)
+    alone = names == ("vault",)
     with ExitStack() as closing:
         run = Run(
             deadline=deadline,
@@ -54,7 +61,7 @@ def answer(
             meter=Meter(),
         )
         token = "demo" if options.demo else settings.notion_token() if "notion" in names else None
-        claude = _claude(options, settings, run)
+        claude = _claude(options, settings, run, needed=not alone or options.answer)
         if claude:
             closing.callback(claude.close)
         said = _once(run.notify)
@@ -63,6 +70,7 @@ def answer(
         expander = _expander(options, claude, cache, synonyms)
         judge = _judge(options, claude, cache, query.limit)
         sources: list[Source] = []
+        vault = _vault(vaults, options, settings, run.notify) if "vault" in names else None
         if token is not None:
             source = _notion(token, options, settings, deadline, whole=judge is not None)
             closing.callback(source.close)
@@ -74,6 +82,11 @@ def answer(
             drive = _drive(settings)
             closing.callback(drive.close)
             sources.append(_remembering(drive, options, settings, said, closing))
+        if vault:
+            closing.callback(vault.close)
+            sources.append(vault)
+            if alone and not claude:
+                expander, judge = None, None if options.no_rerank else vault
         found = pipeline.run(
             query,
             sources=sources,
@@ -86,16 +99,85 @@ def answer(
     return found, run.meter
 
 
-def _claude(options: Namespace, settings: Settings, run: Run) -> "llm.Doors | None":
+def states(
+    options: Namespace, settings: Settings, *, notify: Callable[[Notice], None]
+) -> "list[tuple[str, str | None, State]]":
+    """Return what the index of each vault holds, with its path and the embedder; nothing is searched or read anew."""
+    vaults = tuple(options.vault or settings.vaults)
+    if not vaults:
+        raise UsageError("--status: name a vault too (--vault PATH): only notes have an index")
+    from .embed import installed
+
+    embedder = installed()
+    with ExitStack() as closing:
+        found = []
+        for shelf in _shelves(vaults, settings, notify):
+            closing.callback(shelf.close)
+            found.append((str(shelf.root), embedder, shelf.state(embedder)))
+    return found
+
+
+def _names(query: Query, options: Namespace, settings: Settings, vaults: Sequence[Path]) -> tuple[str, ...]:
+    """Return the places to search; notes alone where there are notes and no token, and no place is named."""
+    if options.demo or query.scope.databases:
+        names: tuple[str, ...] = ("notion",)
+    elif named := options.sources or settings.sources:
+        added = ("vault",) if options.vault and "vault" not in named else ()
+        names = (*named, *added)
+    else:
+        notion = ("notion",) if settings.has_token() or not vaults else ()
+        names = (*notion, *(("vault",) if vaults else ()))
+    if "vault" in names and not vaults:
+        raise UsageError("--sources: vault: say where the notes are, with --vault PATH or NOTION_SEARCH_VAULT")
+    if query.scope.property_filter and not query.scope.databases and names != ("vault",):
+        raise UsageError(
+            "--filter: name the database too (--databases ID): Notion filters rows of databases only; notes are "
+            "filtered where they are searched alone (--sources vault)"
+        )
+    return names
+
+
+def _vault(
+    vaults: Sequence[Path], options: Namespace, settings: Settings, notify: Callable[[Notice], None]
+) -> "VaultSource":
+    from .embed import SentenceEncoder, installed
+    from .sources.vault import VaultSource
+
+    name = installed()
+    kept = not options.no_cache
+    return VaultSource(_shelves(vaults, settings, notify, kept=kept), SentenceEncoder(name) if name else None)
+
+
+def _shelves(
+    vaults: Sequence[Path], settings: Settings, notify: Callable[[Notice], None], *, kept: bool = True
+) -> "list[Shelf]":
+    """Return a shelf for each vault; the ids of several begin with the vault's name."""
+    from .sources.shelf import Shelf
+
+    folder = settings.cache_folder if kept else None
+    names = [vault.stem if vault.is_file() else vault.name for vault in vaults]
+    shelves = []
+    for place, (vault, name) in enumerate(zip(vaults, names, strict=True)):
+        same = names[:place].count(name)
+        label = f"{name} {same + 1}/" if same else f"{name}/"
+        key = sha256(os.fsencode(vault) + b"\0" + (label.encode("utf-8", "replace") if len(vaults) > 1 else b""))
+        store = folder / f"vault-{key.hexdigest()[:32]}.sqlite" if folder else None
+        shelves.append(Shelf(vault, store, notify, label=clean(label) if len(vaults) > 1 else ""))
+    return shelves
+
+
+def _claude(options: Namespace, settings: Settings, run: Run, *, needed: bool) -> "llm.Doors | None":
     if not options.answer and (options.local or (options.no_expand and options.no_rerank)):
         return None
     # A run without Claude does not wait for what speaks to it.
     from . import llm
 
-    settings.check_claude()
     try:
+        settings.check_claude()
         return llm.connect(options.model or settings.model, settings.environ)
     except SetupError as error:
+        if not needed:
+            return None
         if not options.demo:
             raise
         without = "no answer is written" if options.answer else "showing the order of the search"

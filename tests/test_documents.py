@@ -128,8 +128,12 @@ def test_every_variable_the_program_reads_is_in_the_readme():
 
 
 @pytest.mark.parametrize("arguments", shown_commands(), ids=" ".join)
-def test_every_command_in_the_readme_is_one_the_parser_takes(arguments):
-    assert parse(arguments).query
+def test_every_command_in_the_readme_is_one_the_parser_takes(arguments, outside):
+    (outside / "home/notes").mkdir()  # where the README's notes lie
+
+    options = parse(arguments)
+
+    assert options.query or options.status
 
 
 @pytest.mark.parametrize("arguments", [a for a in shown_commands() if {"--demo", *PLAIN} <= set(a)], ids=" ".join)
@@ -306,6 +310,7 @@ OPTIONS = {
     "notion-search": "--json",
     "kb-find": "--report --sources notion,drive",
     "kb-ask": "--report --sources notion,drive --extract 5",
+    "vault-search": "--json --local --sources vault",
 }
 
 each_command = pytest.mark.parametrize("name", COMMANDS)
@@ -367,16 +372,32 @@ def test_a_slash_command_keeps_the_rules_for_words_failures_and_page_text(name):
 
 def printed_pages(name, printed):
     found = json.loads(printed)
-    return found if name == "notion-search" else found["search_results"]["results"]
+    return found if isinstance(found, list) else found["search_results"]["results"]
+
+
+@pytest.fixture
+def vault(tmp_path, monkeypatch):
+    """A few notes where the command for notes looks for them."""
+    for title in ("AI agents handbook", "Agents at work", "에이전트 설계"):
+        (tmp_path / "vault").mkdir(exist_ok=True)
+        (tmp_path / "vault" / f"{title}.md").write_text("Agents, and what they are for.", encoding="utf-8")
+    # Only the words as they stand are like this note.
+    (tmp_path / "vault/AI agents handbook.md").write_text(f"# AI agents handbook\n\n{HOSTILE}", encoding="utf-8")
+    monkeypatch.setenv("NOTION_SEARCH_VAULT", str(tmp_path / "vault"))
+
+
+def searched(name, notion):
+    """What was searched for, as far as anyone but the program saw it."""
+    return None if name == "vault-search" else notion.searches[0].body["query"]
 
 
 @needs_bash
 @each_command
-def test_words_travel_through_a_slash_command_unread_by_any_shell(shell, notion, program, name):
+def test_words_travel_through_a_slash_command_unread_by_any_shell(shell, notion, program, vault, name):
     ended = shell(command_for(HOSTILE, COMMANDS[name]))
 
     assert ended.returncode == 0, ended.stderr
-    assert notion.searches[0].body["query"] == " ".join(HOSTILE.split())
+    assert searched(name, notion) in (None, " ".join(HOSTILE.split()))
     assert "AI agents handbook" in {page["title"] for page in printed_pages(name, ended.stdout)}
     assert list(Path().iterdir()) == []
 
@@ -402,9 +423,9 @@ def test_a_slash_command_passes_the_error_and_the_exit_code_on(shell, name):
 
 @needs_bash
 @each_command
-def test_options_among_the_words_are_words(shell, notion, program, name):
+def test_options_among_the_words_are_words(shell, notion, program, vault, name):
     ended = shell(command_for("--limit 1 agents --databases x", COMMANDS[name]))
 
     assert ended.returncode == 0, ended.stderr
-    assert notion.searches[0].body["query"] == "--limit 1 agents --databases x"
+    assert searched(name, notion) in (None, "--limit 1 agents --databases x")
     assert len(printed_pages(name, ended.stdout)) > 1

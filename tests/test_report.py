@@ -179,5 +179,5 @@ def test_options_that_contradict_each_other_are_an_error_of_usage(run, arguments
 
 def test_json_stays_as_it_is(notion, run):
     assert list(run("--json", "--local", "travel").json[0]) == [
-        "id", "url", "title", "relevance", "snippet", "excerpt", "properties", "source", "last_edited"
+        "id", "url", "title", "relevance", "snippet", "excerpt", "properties", "source", "last_edited", "confidence"
     ]  # fmt: skip

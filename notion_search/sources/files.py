@@ -14,5 +14,7 @@ class File:
     """Bytes."""
     stamp: str
     """Another whenever the file has changed."""
+    edited: str
+    """When it was last written, as an ISO time; empty where that is not known."""
     read: Callable[[], bytes]
     """Return the bytes. Raises OSError or ValueError."""

@@ -1,0 +1,287 @@
+"""One vault and its index: read anew where files changed, never written to."""
+
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+from urllib.parse import quote
+
+from ..clock import utc_now
+from ..database import set_aside
+from ..embed import Embedder
+from ..errors import SourceError
+from ..index import Entry, Index
+from ..types import Indexed, Notice, Run
+from ..words import fold, quoted
+from . import archive, folder, notes
+from .contents import opening_words
+from .files import File
+
+Answered = TypeVar("Answered")
+
+BATCH = 50  # files written at once: what a killed run loses
+EMBEDDED = 64  # passages embedded at once: half a second
+# Shares of the time a search has: what is left when they are used up is for searching what there is.
+INDEX_SHARE = 0.8
+EMBED_SHARE = 0.9
+WARNING_CAP = 10
+PAGE_LINK = "https://app.notion.com/p/"
+_EXPORTED = re.compile(r"\s*[0-9a-f]{32}\Z")
+# As far as Notion keeps a row's title in the name of its file.
+TITLE_KEPT = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What an index holds, for people."""
+
+    notes: int
+    passages: int
+    vectors: int
+    updated: str
+    """When it was last brought up to date, as an ISO time; empty for never."""
+    size: int
+    """Bytes of its file."""
+
+
+class Shelf:
+    """One vault; safe to use from many threads."""
+
+    def __init__(self, root: Path, store: Path | None, notify: Callable[[Notice], None], *, label: str = "") -> None:
+        """Index the folder or archive at `root` in the file `store`, or for this run alone; ids begin with `label`."""
+        self.root = root
+        self.label = label
+        self._store = store
+        self._notify = notify
+        self._lock = threading.RLock()
+        self._index: Index | None = None
+        self._fresh = False
+
+    @property
+    def index(self) -> Index:
+        """The index, opened when it is first asked for. Raises sqlite3.Error and OSError."""
+        with self._lock:
+            if self._index is None:
+                self._index = Index(self._store, self._notify, "this vault's notes")
+            return self._index
+
+    def state(self, embedder: str | None) -> State:
+        """Return what the index holds now, without looking for changes."""
+        pages, passages = self.index.counts()
+        return State(
+            notes=pages,
+            passages=passages,
+            vectors=self.index.vectors(embedder) if embedder else 0,
+            updated=self.index.setting("updated"),
+            size=sum(path.stat().st_size for path in self._files() if path.exists()),
+        )
+
+    def close(self) -> None:
+        """Close the index."""
+        with self._lock:
+            if self._index is not None:
+                self._index.close()
+
+    def ask(self, question: Callable[[Index], Answered], embedder: Embedder | None, run: Run) -> Answered:
+        """Return what the index answers, brought up to date first; one that is damaged or cannot be kept is replaced.
+
+        Raises SourceError for a vault that cannot be read.
+        """
+        with self._lock:
+            while True:
+                try:
+                    self._refresh(embedder, run)
+                    return question(self.index)
+                except sqlite3.Error as error:
+                    self._recover(error, error.args[0] if error.args else "")
+                except OSError as error:
+                    self._recover(error, error.strerror)
+
+    def _recover(self, error: Exception, reason: object) -> None:
+        """Begin anew: in a new file where the old one is damaged, else in memory."""
+        if self._store is None:
+            raise SourceError(f"the vault cannot be indexed ({reason})") from error
+        self.close()
+        self._index, self._fresh = None, False
+        if type(error) is sqlite3.DatabaseError:
+            with suppress(OSError):
+                set_aside(self._store, self._notify, "this vault's notes")
+                return
+        self._notify(Notice(stage="store", text=f"the index cannot be kept at {self._store} ({reason})"))
+        self._store = None
+
+    # Bringing it up to date
+
+    def _refresh(self, embedder: Embedder | None, run: Run) -> None:
+        if self._fresh:
+            return
+        start, left = time.monotonic(), run.left()
+        changed = self._read(start + INDEX_SHARE * left, run)
+        if changed:
+            self.index.note("updated", utc_now().isoformat(timespec="seconds"))
+            self.index.note("embedded", "")
+        if embedder and self.index.setting("embedded") != embedder.name:
+            self._embed(embedder, start + EMBED_SHARE * left, run)
+        self._fresh = True
+
+    def _read(self, until: float, run: Run) -> bool:
+        """Read what changed and forget what is gone; return whether there was anything."""
+        index = self.index
+        whole = self._stamp()
+        if whole and index.setting("archive") == whole:
+            return False
+        warnings = _Warnings(self._notify)
+        known = index.files()
+        listed = {file.path: file.stamp for file in self._listed(warnings.add)}
+        changed = {path for path, stamp in listed.items() if known.get(path) != stamp}
+        gone = known.keys() - listed.keys()
+        done = 0
+        if gone:
+            with index.writing():
+                index.drop(sorted(gone))
+        for batch in _batches(file for file in self._listed(lambda _: None) if file.path in changed):
+            self._put(batch, listed, warnings)
+            done += len(batch)
+            run.emit(Indexed(what="notes", done=done, total=len(changed)))
+            if time.monotonic() > until and done < len(changed):
+                text = f"{done} of {len(changed)} changed notes are indexed so far; the next run goes on from there"
+                self._notify(Notice(stage="index", text=text))
+                break
+        else:
+            index.note("archive", whole)
+        warnings.tell()
+        return bool(changed or gone)
+
+    def _put(self, batch: Sequence[File], listed: Mapping[str, str], warnings: "_Warnings") -> None:
+        now = utc_now().isoformat()
+        read = []
+        for file in batch:
+            try:
+                data = file.read()
+            except (OSError, ValueError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                warnings.add(f"{quoted(file.path, 100)}: {reason or 'cannot be read'}")
+                continue
+            found = notes.notes(file.path, data, warnings.add)
+            read.append((file, [self._entry(note, file) for note in _without_pages(found, file.path, listed)]))
+        with self.index.writing():
+            for file, entries in read:
+                self.index.put("vault", file.path, file.stamp, entries, now)
+
+    def _entry(self, note: notes.Note, file: File) -> Entry:
+        link = PAGE_LINK + note.notion_id.replace("-", "") if note.notion_id else self._link(file.path)
+        return Entry(
+            id=note.notion_id or f"{self.label}{note.id}",
+            title=note.title,
+            url=link,
+            text=note.text,
+            opening=opening_words(note.text),
+            edited=file.edited,
+            kind="database_entry" if file.path.lower().endswith(".csv") else "page",
+            properties=note.properties,
+        )
+
+    def _link(self, path: str) -> str:
+        if archive.is_archive(self.root):
+            return f"{self.root.as_uri()}#{quote(path, errors='replace')}"
+        return (self.root / path).as_uri()
+
+    def _listed(self, warn: Callable[[str], None]) -> Iterator[File]:
+        if archive.is_archive(self.root):
+            return (file for file in archive.files(self.root, warn) if not notes.is_skipped(file.path))
+        return folder.files(self.root, warn)
+
+    def _stamp(self) -> str:
+        """Return what tells an archive from its next version; empty for a folder, whose files tell of themselves."""
+        if not archive.is_archive(self.root):
+            return ""
+        status = self.root.stat()
+        return f"{status.st_size}-{status.st_mtime_ns}"
+
+    def _embed(self, embedder: Embedder, until: float, run: Run) -> None:
+        missing = self.index.unembedded(embedder.name)
+        done = 0
+        while done < len(missing) and time.monotonic() < until:
+            part = missing[done : done + EMBEDDED]
+            codes = embedder.encode([text for _, text in part])
+            with self.index.writing():
+                self.index.put_vectors(embedder.name, [hashed for hashed, _ in part], codes)
+            done += len(part)
+            run.emit(Indexed(what="vectors", done=done, total=len(missing)))
+        if done < len(missing):
+            text = f"{done} of {len(missing)} new passages have their vectors; until the next runs add the others, "
+            self._notify(Notice(stage="index", text=text + "notes are ranked by words"))
+            return
+        self.index.tidy_vectors(embedder.name, embedder.width)
+        self.index.note("embedded", embedder.name)
+
+    # One note
+
+    def text(self, id_: str) -> str | None:
+        """Return the text of the note of this id as it is now, or None where this vault has none."""
+        path = self.index.file_of("vault", id_)
+        if path is None:
+            return None
+        for file in self._listed(lambda _: None):
+            if file.path == path:
+                with suppress(OSError, ValueError):
+                    found = notes.notes(path, file.read(), lambda _: None)
+                    return next((note.text for note in found if id_ in (note.notion_id, f"{self.label}{note.id}")), "")
+        return None
+
+    def _files(self) -> list[Path]:
+        if self._store is None:
+            return []
+        return [self._store.with_name(self._store.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+
+class _Warnings:
+    """What could not be read as it should, told at the end: the first of it by name, the rest by number."""
+
+    def __init__(self, notify: Callable[[Notice], None]) -> None:
+        self._notify = notify
+        self._lines: list[str] = []
+
+    def add(self, line: str) -> None:
+        self._lines.append(line)
+
+    def tell(self) -> None:
+        for line in self._lines[:WARNING_CAP]:
+            self._notify(Notice(stage="index", text=line))
+        if (more := len(self._lines) - WARNING_CAP) > 0:
+            self._notify(Notice(stage="index", text=f"and {more} more files of the vault like these"))
+
+
+def _batches(files: Iterator[File]) -> Iterator[list[File]]:
+    batch: list[File] = []
+    for file in files:
+        batch.append(file)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _without_pages(found: Sequence[notes.Note], path: str, listed: Mapping[str, str]) -> Iterator[notes.Note]:
+    """Yield the notes without those rows of a table that Notion exported as pages too, in a folder beside it."""
+    place = PurePosixPath(path)
+    if place.suffix.lower() != ".csv":
+        yield from found
+        return
+    beside = {str(place.with_suffix("")), str(place.with_name(_EXPORTED.sub("", place.stem)))}
+    pages = {
+        _squeezed(_EXPORTED.sub("", own.stem))
+        for own in map(PurePosixPath, listed)
+        if own.suffix.lower() == ".md" and str(own.parent) in beside
+    }
+    yield from (note for note in found if _squeezed(note.title) not in pages)
+
+
+def _squeezed(title: str) -> str:
+    return "".join(filter(str.isalnum, fold(title)))[:TITLE_KEPT]
