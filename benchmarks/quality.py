@@ -1,9 +1,8 @@
-"""Measure how well `--local` finds: its variants and its ranking, over labelled queries and a title search."""
+"""Measure how well a run without Claude finds, over labelled queries: `--local` by titles, and notes in their text."""
 
 import argparse
 import gzip
 import json
-import math
 import sys
 import time
 from collections import defaultdict
@@ -15,6 +14,8 @@ from pathlib import Path
 
 import httpx
 
+from benchmarks import notes_quality
+from benchmarks.labelled import Labelled, figures
 from notion_search.demo.handler import Handler
 from notion_search.demo.transport import Transport
 from notion_search.demo.workspace import load
@@ -32,42 +33,28 @@ UNDATED = datetime(2026, 1, 1, tzinfo=UTC)  # one time for all pages of a collec
 HOURS = 12  # more than any collection takes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labelled:
-    """One query, and the pages that are right."""
-
-    text: str
-    kind: str
-    right: frozenset[str]
-    exclude: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
-    """Means over some queries."""
-
-    ndcg: float
-    success: float
-    recall: float
-    queries: int
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure the collections of the folder and print a table of each."""
     options = _options(argv)
+    notes: dict[str, notes_quality.Measured] = {}
     for name in options.collections:
         print(f"{name}", file=sys.stderr, flush=True)
-        rankings = measure(options.folder / name)
-        for line in _table(name, rankings):
-            print(line)
-    return 0
+        if not options.notes:
+            for line in _table(name, measure(options.folder / name)):
+                print(line)
+        documents, queries = labelled(options.folder / name)
+        notes[name] = notes_quality.measure(name, documents, queries, options.store)
+    for line in notes_quality.report(notes):
+        print(line)
+    missed = notes_quality.missed(notes)
+    for line in missed:
+        print(f"missed: {line}")
+    return 1 if missed else 0
 
 
 def measure(folder: Path) -> list[tuple[Labelled, Mapping[str, Sequence[str]]]]:
     """Return each labelled query of the collection with the ranking of every system, as document ids."""
-    documents, queries = _documents(folder), _queries(folder)
-    if not documents or not queries:
-        raise SystemExit(f"{folder}: no documents or no queries: nothing was measured")
+    documents, queries = labelled(folder)
     newest = max(_edited(document) for document in documents)
     pages = [_page(document) for document in documents]
     workspace = load({"pages": pages})
@@ -82,6 +69,14 @@ def measure(folder: Path) -> list[tuple[Labelled, Mapping[str, Sequence[str]]]]:
     return [
         (query, {system: [ids[c.id] for c in found] for system, found in walk.rank(query.text)}) for query in queries
     ]
+
+
+def labelled(folder: Path) -> tuple[list[Mapping[str, str]], list[Labelled]]:
+    """Return the documents of a collection and its queries with the pages that are right."""
+    documents, queries = _documents(folder), _queries(folder)
+    if not documents or not queries:
+        raise SystemExit(f"{folder}: no documents or no queries: nothing was measured")
+    return documents, queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,20 +100,6 @@ class _Walk:
 def _failed(notice: Notice) -> None:
     if notice.stage != "rerank":  # which says that matches are weak, as many are here
         raise SystemExit(f"a part failed, so nothing is measured: {notice.text}")
-
-
-def figures(rankings: Sequence[tuple[Labelled, Sequence[str]]]) -> Figures:
-    """Return nDCG@10, success@1 and recall@30, each the mean over the queries; every right page counts the same."""
-    each = [_figures(query, [page for page in ranking if page not in query.exclude]) for query, ranking in rankings]
-    ndcg, success, recall = (sum(values) / len(each) for values in zip(*each, strict=True))
-    return Figures(ndcg=ndcg, success=success, recall=recall, queries=len(each))
-
-
-def _figures(query: Labelled, ranking: Sequence[str]) -> tuple[float, float, float]:
-    gain = sum(1 / math.log2(place + 1) for place, page in enumerate(ranking[:10], 1) if page in query.right)
-    best = sum(1 / math.log2(place + 1) for place in range(1, min(10, len(query.right)) + 1))
-    found = len(query.right.intersection(ranking[:30]))
-    return gain / best, float(bool(ranking) and ranking[0] in query.right), found / len(query.right)
 
 
 def _table(name: str, rankings: Sequence[tuple[Labelled, Mapping[str, Sequence[str]]]]) -> Iterator[str]:
@@ -187,6 +168,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality", description=__doc__)
     parser.add_argument("folder", type=Path, help="the labelled collections, one folder each")
     parser.add_argument("--collections", nargs="+", default=COLLECTIONS, metavar="NAME", help="(default: all four)")
+    parser.add_argument("--notes", action="store_true", help="measure the search of notes alone")
+    parser.add_argument("--store", type=Path, help="keep the indexes of notes here, for the next time")
     return parser.parse_args(argv)
 
 

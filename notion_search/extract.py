@@ -74,7 +74,10 @@ def _around_paragraph(markdown: str, lines: Sequence[Line], query_terms: Sequenc
     if not spans:
         return 0, 0
     best, _ = _best([plain(markdown[start:end]) for start, end in spans], query_terms)
-    return _grown(spans, best)
+    heads = {line.start for line in lines if line.level}
+    # What stands before the heading that the paragraph is under belongs to another section.
+    own = max((place for place in range(best + 1) if spans[place][0] in heads), default=0)
+    return _grown(spans[own:], best - own)
 
 
 def _paragraphs(lines: Sequence[Line]) -> list[list[Line]]:

@@ -7,7 +7,7 @@ import threading
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from .database import connect, in_memory, prepare
 from .embed import Nearness, hash_of, nearness
 from .passages import around, cut
-from .ranking import MEANING, TAG_BONUS, TITLE_BONUS, TITLE_MEANING, WORDS, Evidence, Verdict, ranked
+from .ranking import MEANING, TAG_BONUS, TITLE_BONUS, TITLE_MEANING, WORDS, Calibration, Evidence, Verdict, ranked
 from .types import Notice, Plain
 from .words import fold, index_terms, key_terms, query_terms
 
@@ -34,7 +34,7 @@ STALE_SHARE = 0.3
 QUERIES_KEPT = 1000
 SHARES = 300  # pages whose share of the query's words is worth knowing
 # What a script is told from: letters at the beginning of a page.
-BEGINNING = 2000
+BEGINNING = 500
 OTHER_SHARE = 1 / 6
 # Up to which character letters are of which script, as far as it matters here.
 SCRIPTS = (
@@ -96,12 +96,16 @@ class Index:
 
         Raises sqlite3.Error and OSError, as every method does.
         """
+        self.full_text = _has_full_text()
+        if not self.full_text:
+            text = "this Python's SQLite has no full-text search (FTS5): notes are searched the slow way"
+            notify(Notice(stage="store", text=text))
+            # A file with tables that this SQLite cannot read is left to one that can.
+            path = path and path.with_suffix(".plain.sqlite")
         if path is not None:
             prepare(path, notify, what)
-        self.path = path
         self._lock = threading.RLock()
         self._connection = in_memory() if path is None else connect(path)
-        self.full_text = _has_full_text(self._connection)
         self._derive()
 
     def close(self) -> None:
@@ -113,7 +117,7 @@ class Index:
 
     def files(self) -> dict[str, str]:
         """Return the stamp of each file by its path."""
-        return dict(self._rows("SELECT path, stamp FROM file"))
+        return {_path(path): stamp for path, stamp in self._rows("SELECT path, stamp FROM file")}
 
     def setting(self, name: str) -> str:
         """Return what was noted under the name, or an empty text."""
@@ -148,7 +152,7 @@ class Index:
     def put(self, source: str, path: str, stamp: str, entries: Sequence[Entry], now: str) -> None:
         """Keep a file's pages in the place of those it gave before."""
         self.drop([path])
-        self._rows("INSERT OR REPLACE INTO file VALUES (?, ?)", path, stamp)
+        self._rows("INSERT OR REPLACE INTO file VALUES (?, ?)", _spelled(path), stamp)
         for entry in entries:
             # Two files that say to be the same page are: the later one stays.
             for (number,) in self._rows("SELECT number FROM page WHERE source = ? AND id = ?", source, entry.id):
@@ -157,7 +161,7 @@ class Index:
                 "INSERT INTO page (source, id, edited, excerpt, opening, read_at, title, url, kind, properties, file) "
                 "VALUES (?, ?, ?, '', ?, ?, ?, ?, ?, ?, ?)",
                 *(source, entry.id, entry.edited, entry.opening, now, entry.title, entry.url, entry.kind),
-                *(json.dumps(entry.properties, ensure_ascii=False), path),
+                *(json.dumps(entry.properties, ensure_ascii=False), _spelled(path)),
             )
             ((number,),) = self._rows("SELECT last_insert_rowid()")
             self._index(number, entry)
@@ -165,14 +169,16 @@ class Index:
     def drop(self, paths: Iterable[str]) -> None:
         """Forget the files and the pages they gave."""
         for path in paths:
-            for (number,) in self._rows("SELECT number FROM page WHERE file = ?", path):
+            for (number,) in self._rows("SELECT number FROM page WHERE file = ?", _spelled(path)):
                 self._forget(number)
-            self._rows("DELETE FROM file WHERE path = ?", path)
+            self._rows("DELETE FROM file WHERE path = ?", _spelled(path))
 
     def _index(self, number: int, entry: Entry) -> None:
-        passages = cut(entry.text)
+        passages = cut(entry.text, title=entry.title)
         texts = [entry.title, *(passage.text for passage in passages)]
-        split = [" ".join(index_terms(text)) for text in texts]
+        split = [
+            " ".join(index_terms(text)) for text in (" ".join([entry.title, *_tags(entry.properties)]), *texts[1:])
+        ]
         hashes = [hash_of(text) for text in (entry.title, *(_embedded(entry.title, text) for text in texts[1:]))]
         self._connection.executemany(
             "INSERT INTO passage (page, heading, text, block, terms) VALUES (?, ?, ?, ?, ?)",
@@ -277,10 +283,12 @@ class Index:
         embedder: str | None = None,
         vector: bytes | None = None,
         allowed: Callable[[Mapping[str, Plain]], bool] | None = None,
+        calibration: Calibration | None = None,
     ) -> Ranking:
         """Return the pages that hold the query's words or are near its meaning, best first, at most `limit`.
 
         The ranking is by words alone without a vector, and where some passage has none. `allowed` sees the properties.
+        Relevance and confidence follow the calibration of the embedder, where no other is given.
         """
         with self._lock:
             asked = self._asked(query)
@@ -289,7 +297,7 @@ class Index:
             scripts = dict(self._rows("SELECT page, script FROM indexed"))
             only = scripts.keys() if allowed is None else self._allowed(allowed)
             family = (embedder or "").partition("-")[0]
-            calibration = MEANING.get(family, WORDS) if near else WORDS
+            calibration = calibration or (MEANING.get(family, WORDS) if near else WORDS)
             meaning = {page: near.best[page] + TITLE_MEANING * near.title[page] for page in near.best} if near else {}
             exact = {n for (n,) in self._rows("SELECT page FROM indexed WHERE title = ?", fold(query)) if n in only}
             strengths = {
@@ -329,7 +337,7 @@ class Index:
     def file_of(self, source: str, id_: str) -> str | None:
         """Return the path of the file that gave the page, or None."""
         rows = self._rows("SELECT file FROM page WHERE source = ? AND id = ?", source, id_)
-        return str(rows[0][0]) if rows else None
+        return _path(rows[0][0]) if rows else None
 
     def property_names(self) -> Collection[str]:
         """Return the names of all properties that some page has."""
@@ -402,13 +410,13 @@ class Index:
         """Return what the page's title, tags and single passages say."""
         rows = self._rows("SELECT text, block, terms FROM passage WHERE page = ? ORDER BY number", page)
         ((properties,),) = self._rows("SELECT properties FROM page WHERE number = ?", page)
-        title = rows[0][2].split()
+        title = rows[0][2].split()  # and the tags
         shares = [0.0] if rows[1:] else [asked.share(title, asked.passage_length)]
         shares += [asked.share(title + terms.split(), asked.passage_length) for _, _, terms in rows[1:]]
         cosines = near.cosines(page) if near else [0.0] * len(rows)
         place = max(range(len(rows)), key=lambda place: cosines[place] + shares[place])
-        tags = [term for tag in _tags(properties) for term in index_terms(tag)]
-        bonus = TITLE_BONUS * asked.held(title) + TAG_BONUS * asked.held(tags)
+        tags = [term for tag in _tags(_properties(properties)) for term in index_terms(tag)]
+        bonus = TITLE_BONUS * asked.held(index_terms(rows[0][0])) + TAG_BONUS * asked.held(tags)
         text, block = rows[place][:2] if place else ("", "")
         return _Look(words=max(shares) / 2 + bonus, passage=text, block=block)
 
@@ -533,14 +541,24 @@ def _embedded(title: str, text: str) -> str:
     return f"{title}. {text}"
 
 
-def _has_full_text(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchall())
+def _has_full_text() -> bool:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchall())
 
 
 def _properties(kept: str) -> Mapping[str, Plain]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in json.loads(kept).items()}
 
 
-def _tags(kept: str) -> Iterable[str]:
-    tags = json.loads(kept).get("tags", ())
-    return tags if isinstance(tags, list) else (str(tags),)
+def _tags(properties: Mapping[str, Plain]) -> Iterable[str]:
+    tags = properties.get("tags", ())
+    return map(str, tags) if isinstance(tags, tuple) else (str(tags),)
+
+
+def _spelled(path: str) -> bytes:
+    """Return the path as it is kept: one that is no text is no text for SQLite either."""
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _path(kept: bytes) -> str:
+    return kept.decode("utf-8", "surrogateescape")

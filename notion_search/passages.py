@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from .prose import lines_of, plain_line, sentence_ends
-from .words import clean, clip, has_text, inert, matches, terms
+from .words import clean, clip, fold, has_text, inert, matches, terms
 
 LENGTH = 500  # characters; what a sentence encoder still tells apart, and what a reader takes in at a glance
 # A heading begins a new passage once there is this much: a page of one-line sections is no page of one-line passages.
@@ -25,15 +25,18 @@ class Passage:
     """The id of the block it begins with, where the source knows it."""
 
 
-def cut(markdown: str) -> tuple[Passage, ...]:
+def cut(markdown: str, *, title: str = "") -> tuple[Passage, ...]:
     """Return the text as passages of about 500 characters, in order; none of a text in which nothing can be seen.
 
-    A passage ends with a paragraph, else a sentence, else a word; a heading stays with what follows it.
+    A passage ends with a paragraph, else a sentence, else a word; a heading stays with what follows it. A heading that
+    says no more than the title is left out.
     """
     passages: list[Passage] = []
     headings: list[tuple[int, str]] = []
     gathered: list[_Piece] = []
     for level, paragraph in _paragraphs(markdown):
+        if level and fold(paragraph) == fold(title):
+            continue
         if level:
             headings = [*((depth, text) for depth, text in headings if depth < level), (level, paragraph)]
         under = " > ".join(text for _, text in headings)

@@ -44,12 +44,29 @@ def test_a_collection_is_measured_by_system_and_kind(collection, capsys):
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["tiny", "queries", "title", "search", "and", "variants", "and", "the", "score"]
-    rows = {line.split()[0]: line.split()[1:] for line in lines[2:] if line}
+    rows = {line.split()[0]: line.split()[1:] for line in lines[2 : lines.index("")]}
     assert list(rows) == ["all", "question", "exact"]
     assert rows["question"][0] == "1"
     # The page in the other language is out of a title search's reach, and within that of its variants.
     assert [rows["question"][place] for place in (3, 6, 9)] == ["0.50", "1.00", "1.00"]
     assert rows["exact"] == ["1", *["1.000", "1.00", "1.00"] * 3]
+
+
+def test_a_collection_is_measured_as_a_vault_by_half_and_kind(collection, capsys, tmp_path):
+    line = [collection(), "--collections", "tiny", "--notes", "--store", str(tmp_path / "store")]
+
+    assert quality.main(line) == 0
+    first = capsys.readouterr().out
+    assert quality.main(line) == 0
+
+    assert capsys.readouterr().out == first
+    lines = first.splitlines()
+    assert lines[0].split() == ["notes", "half", "words", "meaning", "both"]
+    rows = {tuple(line.split()[:2]): line.split()[2:] for line in lines[2 : lines.index("")]}
+    assert list(rows) == [("tiny", "chosen"), ("tiny", "other"), ("tiny", "all"), ("exact", "1"), ("question", "1")]
+    assert rows["exact", "1"] == ["1.000", "1.00", "1.00"] * 3
+    # Only meaning finds the page in the other language too.
+    assert [rows["question", "1"][place] for place in (2, 5, 8)] == ["0.50", "1.00", "1.00"]
 
 
 @pytest.mark.parametrize(

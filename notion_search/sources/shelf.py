@@ -25,10 +25,11 @@ from .files import File
 Answered = TypeVar("Answered")
 
 BATCH = 50  # files written at once: what a killed run loses
+BATCH_SIZE = 100_000  # bytes of them: some tenths of a second
 EMBEDDED = 64  # passages embedded at once: half a second
 # Shares of the time a search has: what is left when they are used up is for searching what there is.
-INDEX_SHARE = 0.8
-EMBED_SHARE = 0.9
+INDEX_SHARE = 0.6
+EMBED_SHARE = 0.8
 WARNING_CAP = 10
 PAGE_LINK = "https://app.notion.com/p/"
 _EXPORTED = re.compile(r"\s*[0-9a-f]{32}\Z")
@@ -261,7 +262,7 @@ def _batches(files: Iterator[File]) -> Iterator[list[File]]:
     batch: list[File] = []
     for file in files:
         batch.append(file)
-        if len(batch) == BATCH:
+        if len(batch) == BATCH or sum(one.size for one in batch) > BATCH_SIZE:
             yield batch
             batch = []
     if batch:
