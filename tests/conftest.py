@@ -36,7 +36,7 @@ SAME_WITHOUT = {
     *("test_benchmarks", "test_blocks", "test_documents", "test_filters", "test_ids", "test_imports", "test_notion"),
     *("test_drive", "test_extract", "test_markdown", "test_quality", "test_score", "test_synonyms", "test_variants"),
     *("test_pace", "test_properties", "test_recorded", "test_scope", "test_search", "test_store", "test_words"),
-    *("test_archive", "test_notes", "test_vault"),
+    *("test_archive", "test_meaning", "test_notes", "test_vault"),
 }
 
 

@@ -26,7 +26,7 @@ Answered = TypeVar("Answered")
 
 BATCH = 50  # files written at once: what a killed run loses
 BATCH_SIZE = 100_000  # bytes of them: some tenths of a second
-EMBEDDED = 64  # passages embedded at once: half a second
+EMBEDDED = 16  # passages embedded at once: some tenths of a second
 # Shares of the time a search has: what is left when they are used up is for searching what there is.
 INDEX_SHARE = 0.6
 EMBED_SHARE = 0.8
