@@ -127,7 +127,7 @@ def test_until_every_passage_has_its_vector_notes_are_ranked_by_words(search, va
         text = "\n\n".join(f"Paragraph {part} of note {number}. " + "Many words follow. " * 20 for part in range(5))
         (vault / f"n{number}.md").write_text(text, encoding="utf-8")
 
-    ended = search("office printer", "--timeout", "10")
+    ended = search("office printer", "--timeout", "12")
 
     assert ended.json[0]["id"] == "printer.md"
     assert "new passages have their vectors" in ended.err or "changed notes are indexed so far" in ended.err

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 from urllib.parse import quote
@@ -16,7 +17,7 @@ from ..database import set_aside
 from ..embed import Embedder
 from ..errors import SourceError
 from ..index import Entry, Index
-from ..types import Indexed, Notice, Run
+from ..types import Failure, Indexed, Notice, Pending, Run
 from ..words import fold, quoted
 from . import archive, folder, notes
 from .contents import opening_words
@@ -209,7 +210,13 @@ class Shelf:
         done = 0
         while done < len(missing) and time.monotonic() < until:
             part = missing[done : done + EMBEDDED]
-            codes = embedder.encode([text for _, text in part])
+            # Beside this thread, for the first waits for the encoder to be loaded.
+            encoding = run.pace.submit(partial(embedder.encode, [text for _, text in part]), run)
+            codes = encoding.outcome(until)
+            if isinstance(codes, Failure):
+                raise codes.error
+            if isinstance(codes, Pending):
+                break
             with self.index.writing():
                 self.index.put_vectors(embedder.name, [hashed for hashed, _ in part], codes)
             done += len(part)
