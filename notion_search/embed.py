@@ -130,8 +130,10 @@ def nearness(packs: Iterable[tuple[bytes, bytes]], pages: Sequence[tuple[int, by
     rows = order[places]
     if (known[rows] != wanted).any():
         return None
-    codes = np.frombuffer(b"".join(codes for _, codes in kept), dtype=np.int8).reshape(-1, WIDTH)
     target = np.frombuffer(query, dtype=np.int8).astype(np.float32) / STEPS**2
-    parts = [codes[start : start + CHUNK].astype(np.float32) @ target for start in range(0, len(codes), CHUNK)]
+    parts = []
+    for _, packed in kept:
+        codes = np.frombuffer(packed, dtype=np.int8).reshape(-1, WIDTH)
+        parts += [codes[start : start + CHUNK].astype(np.float32) @ target for start in range(0, len(codes), CHUNK)]
     counts = np.array([len(hashes) // 8 for _, hashes in pages])
     return Nearness([number for number, _ in pages], counts, np.concatenate(parts)[rows])

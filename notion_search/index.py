@@ -32,6 +32,7 @@ B = 0.75
 PACK = 2000  # vectors a row: a hundred thousand are read as fifty
 STALE_SHARE = 0.3
 QUERIES_KEPT = 1000
+NEXT_TO_NOTHING = 0.02  # of the greatest weight: what nearly every page holds parts none, and takes longest
 SHARES = 300  # pages whose share of the query's words is worth knowing
 # What a script is told from: letters at the beginning of a page.
 BEGINNING = 500
@@ -140,8 +141,14 @@ class Index:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Write all of the block, or nothing of it where it is left by an error or the process ends within."""
+        with self._together("IMMEDIATE"):
+            yield
+
+    @contextmanager
+    def _together(self, kind: str) -> Iterator[None]:
+        """See the file as it is at one moment, whatever other processes write meanwhile."""
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute(f"BEGIN {kind}")
             try:
                 yield
             except BaseException:
@@ -150,7 +157,9 @@ class Index:
             self._connection.execute("COMMIT")
 
     def put(self, source: str, path: str, stamp: str, entries: Sequence[Entry], now: str) -> None:
-        """Keep a file's pages in the place of those it gave before."""
+        """Keep a file's pages in the place of those it gave before, unless they are of this very stamp."""
+        if self._rows("SELECT 1 FROM file WHERE path = ? AND stamp = ?", _spelled(path), stamp):
+            return  # another process was faster
         self.drop([path])
         self._rows("INSERT OR REPLACE INTO file VALUES (?, ?)", _spelled(path), stamp)
         for entry in entries:
@@ -210,6 +219,10 @@ class Index:
 
     def unembedded(self, embedder: str) -> list[tuple[int, str]]:
         """Return hash and text of each passage that has no vector of the embedder yet, in order."""
+        with self._together("DEFERRED"):
+            return self._unembedded(embedder)
+
+    def _unembedded(self, embedder: str) -> list[tuple[int, str]]:
         known = array("q")
         for (hashes,) in self._rows("SELECT hashes FROM vectors WHERE embedder = ?", embedder):
             known.frombytes(hashes)
@@ -236,22 +249,23 @@ class Index:
 
     def tidy_vectors(self, embedder: str, width: int) -> None:
         """Throw away what no passage needs, once that is much, and other embedders' vectors; few rows hold the rest."""
-        ((rows, kept),) = self._rows(
-            "SELECT count(*), coalesce(sum(length(hashes) / 8), 0) FROM vectors WHERE embedder = ?", embedder
-        )
-        ((others,),) = self._rows("SELECT count(*) FROM vectors WHERE embedder != ?", embedder)
-        live = set(self._hashes())
-        if not others and rows <= 2 * (kept // PACK) + 20 and kept - len(live) <= STALE_SHARE * kept:
-            return
-        codes: dict[int, bytes] = {}
-        for hashes, packed in self._rows("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder):
-            pieces = (packed[start : start + width] for start in range(0, len(packed), width))
-            codes.update((h, piece) for h, piece in zip(array("q", hashes), pieces, strict=True) if h in live)
         with self.writing():
+            ((rows, kept),) = self._rows(
+                "SELECT count(*), coalesce(sum(length(hashes) / 8), 0) FROM vectors WHERE embedder = ?", embedder
+            )
+            ((others,),) = self._rows("SELECT count(*) FROM vectors WHERE embedder != ?", embedder)
+            live = dict.fromkeys(self._hashes())
+            if not others and rows <= 2 * (kept // PACK) + 20 and kept - len(live) <= STALE_SHARE * kept:
+                return
+            codes: dict[int, bytes] = {}
+            for hashes, packed in self._rows("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder):
+                pieces = (packed[start : start + width] for start in range(0, len(packed), width))
+                codes.update(zip(array("q", hashes), pieces, strict=True))
             self._rows("DELETE FROM vectors")
-            for start in range(0, len(codes), PACK):
-                part = list(codes.items())[start : start + PACK]
-                self.put_vectors(embedder, [hashed for hashed, _ in part], [code for _, code in part])
+            wanted = [hashed for hashed in live if hashed in codes]
+            for start in range(0, len(wanted), PACK):
+                part = wanted[start : start + PACK]
+                self.put_vectors(embedder, part, [codes[hashed] for hashed in part])
 
     def query_vector(self, embedder: str, query: str) -> bytes | None:
         """Return the vector kept for the query, or None."""
@@ -290,28 +304,28 @@ class Index:
         The ranking is by words alone without a vector, and where some passage has none. `allowed` sees the properties.
         Relevance and confidence follow the calibration of the embedder, where no other is given.
         """
-        with self._lock:
+        with self._together("DEFERRED"):
             asked = self._asked(query)
             shares = self._shares(asked)
             near = self._nearness(embedder, vector)
-            scripts = dict(self._rows("SELECT page, script FROM indexed"))
-            only = scripts.keys() if allowed is None else self._allowed(allowed)
+            # By words alone all pages are of one kind.
+            scripts = dict(self._rows("SELECT page, script FROM indexed")) if near else {}
+            only = None if allowed is None else self._allowed(allowed)
             family = (embedder or "").partition("-")[0]
             calibration = calibration or (MEANING.get(family, WORDS) if near else WORDS)
             meaning = {page: near.best[page] + TITLE_MEANING * near.title[page] for page in near.best} if near else {}
-            exact = {n for (n,) in self._rows("SELECT page FROM indexed WHERE title = ?", fold(query)) if n in only}
+            titled = {page for (page,) in self._rows("SELECT page FROM indexed WHERE title = ?", fold(query))}
+            exact = titled if only is None else titled.intersection(only)
             strengths = {
                 page: meaning.get(page, 0.0) + calibration.words * shares.get(page, 0.0)
                 for page in (meaning or shares)
-                if page in only
+                if only is None or page in only
             }
-            looked_at = {
-                page: self._look(page, asked, near) for page in _closer(strengths, scripts if near else {}, exact)
-            }
+            looked_at = {page: self._look(page, asked, near) for page in _closer(strengths, scripts, exact)}
             evidence = [
                 Evidence(
                     page=page,
-                    script=scripts[page] if near else "",
+                    script=scripts.get(page, ""),
                     words=look.words + shares.get(page, 0.0) / 2,
                     meaning=meaning.get(page, 0.0),
                     exact=page in exact,
@@ -381,7 +395,8 @@ class Index:
 
     def _shares(self, asked: "_Asked") -> Mapping[int, float]:
         """Return the share of the query's weight that each page holds as a whole, of the best pages."""
-        terms = [term for term, count in asked.counts.items() if count]
+        least = NEXT_TO_NOTHING * max(asked.weights.values(), default=0.0)
+        terms = [term for term, count in asked.counts.items() if count and asked.weights[term] >= least]
         if not terms:
             return {}
         if not self.full_text:

@@ -214,7 +214,9 @@ def _pages(
             yield from _pages_of_part(archive, entry, tally, warn)
         elif suffix in PAGE_SUFFIXES:
             stamp = f"{entry.CRC:08x}-{entry.file_size}"
-            yield File(path=str(path), size=entry.file_size, stamp=stamp, edited="", read=partial(archive.read, entry))
+            yield File(
+                path=str(path), size=entry.file_size, stamp=stamp, written=None, read=partial(archive.read, entry)
+            )
 
 
 def _pages_of_part(archive: _Zip, entry: ZipInfo, tally: _Tally, warn: Callable[[str], None]) -> Iterator[File]:

@@ -1,12 +1,11 @@
 """Files of a vault, wherever they lie: a folder, or an archive inside an archive."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class File:
-    """A file of a vault, not yet read."""
+class File(NamedTuple):
+    """A file of a vault, not yet read; a tuple, for every run makes one for each file there is."""
 
     path: str
     """Where it lies inside the vault, with `/` between the parts, as the vault spells it."""
@@ -14,7 +13,7 @@ class File:
     """Bytes."""
     stamp: str
     """Another whenever the file has changed."""
-    edited: str
-    """When it was last written, as an ISO time; empty where that is not known."""
+    written: float | None
+    """When it was last written, in seconds since 1970; None where that is not known."""
     read: Callable[[], bytes]
     """Return the bytes. Raises OSError or ValueError."""

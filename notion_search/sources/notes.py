@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, islice
 from pathlib import PurePosixPath
 
@@ -55,15 +56,26 @@ class Note:
 
 def is_skipped(path: str) -> bool:
     """Whether the file's path alone says that it holds no note."""
-    *folders, name = PurePosixPath(path).parts or ("",)
+    folder, _, name = path.rpartition("/")
     stem, suffix = _split(name)
     return (
         suffix not in _SUFFIXES
-        or any(part.startswith(".") for part in (*folders, name))
-        or any(fold(folder) in FOREIGN or fold(_NUMBERING.sub("", folder, count=1)) in NAVIGATION for folder in folders)
-        or (not folders and fold(name) in SYSTEM_NOTES)
+        or name.startswith(".")
+        or _is_passed_over(folder)
+        or (not folder and fold(name) in SYSTEM_NOTES)
         or (suffix == "csv" and fold(stem).endswith("_all"))  # the same database again, in Notion's exports
-        or _MAP.search(stem) is not None
+        or ("MOC" in stem and _MAP.search(stem) is not None)
+    )
+
+
+@lru_cache(maxsize=1000)
+def _is_passed_over(folder: str) -> bool:
+    """Whether nothing of the folder is read: one of its parts is hidden, a program's, or holds templates or maps."""
+    return any(
+        (part.startswith(".") and part != ".")
+        or fold(part) in FOREIGN
+        or fold(_NUMBERING.sub("", part, count=1)) in NAVIGATION
+        for part in folder.split("/")
     )
 
 

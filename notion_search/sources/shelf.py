@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -80,7 +81,7 @@ class Shelf:
             passages=passages,
             vectors=self.index.vectors(embedder) if embedder else 0,
             updated=self.index.setting("updated"),
-            size=sum(path.stat().st_size for path in self._files() if path.exists()),
+            size=sum(path.stat().st_size for path in self._kept() if path.exists()),
         )
 
     def close(self) -> None:
@@ -139,14 +140,14 @@ class Shelf:
             return False
         warnings = _Warnings(self._notify)
         known = index.files()
-        listed = {file.path: file.stamp for file in self._listed(warnings.add)}
-        changed = {path for path, stamp in listed.items() if known.get(path) != stamp}
+        listed = self._stamps(warnings.add)
+        changed = [path for path, stamp in listed.items() if known.get(path) != stamp]
         gone = known.keys() - listed.keys()
         done = 0
         if gone:
             with index.writing():
                 index.drop(sorted(gone))
-        for batch in _batches(file for file in self._listed(lambda _: None) if file.path in changed):
+        for batch in _batches(self._files(changed, warnings.add)):
             self._put(batch, listed, warnings)
             done += len(batch)
             run.emit(Indexed(what="notes", done=done, total=len(changed)))
@@ -183,7 +184,7 @@ class Shelf:
             url=link,
             text=note.text,
             opening=opening_words(note.text),
-            edited=file.edited,
+            edited=_time(file.written),
             kind="database_entry" if file.path.lower().endswith(".csv") else "page",
             properties=note.properties,
         )
@@ -193,10 +194,21 @@ class Shelf:
             return f"{self.root.as_uri()}#{quote(path, errors='replace')}"
         return (self.root / path).as_uri()
 
-    def _listed(self, warn: Callable[[str], None]) -> Iterator[File]:
+    def _stamps(self, warn: Callable[[str], None]) -> Mapping[str, str]:
+        """Return the stamp of each file by its path."""
         if archive.is_archive(self.root):
-            return (file for file in archive.files(self.root, warn) if not notes.is_skipped(file.path))
-        return folder.files(self.root, warn)
+            return {file.path: file.stamp for file in archive.files(self.root, warn) if not notes.is_skipped(file.path)}
+        return folder.stamps(self.root, warn)
+
+    def _files(self, paths: Sequence[str], warn: Callable[[str], None]) -> Iterator[File]:
+        """Yield the files of these paths, fit to be read one after another."""
+        if not archive.is_archive(self.root):
+            return folder.files(self.root, paths, warn)
+        wanted = frozenset(paths)
+        # The parts of an archive are unpacked one at a time, so it is listed again; what ails it was told before.
+        return (
+            (file for file in archive.files(self.root, lambda _: None) if file.path in wanted) if wanted else iter(())
+        )
 
     def _stamp(self) -> str:
         """Return what tells an archive from its next version; empty for a folder, whose files tell of themselves."""
@@ -235,14 +247,13 @@ class Shelf:
         path = self.index.file_of("vault", id_)
         if path is None:
             return None
-        for file in self._listed(lambda _: None):
-            if file.path == path:
-                with suppress(OSError, ValueError):
-                    found = notes.notes(path, file.read(), lambda _: None)
-                    return next((note.text for note in found if id_ in (note.notion_id, f"{self.label}{note.id}")), "")
+        for file in self._files([path], lambda _: None):
+            with suppress(OSError, ValueError):
+                found = notes.notes(path, file.read(), lambda _: None)
+                return next((note.text for note in found if id_ in (note.notion_id, f"{self.label}{note.id}")), "")
         return None
 
-    def _files(self) -> list[Path]:
+    def _kept(self) -> list[Path]:
         if self._store is None:
             return []
         return [self._store.with_name(self._store.name + suffix) for suffix in ("", "-wal", "-shm")]
@@ -274,6 +285,14 @@ def _batches(files: Iterator[File]) -> Iterator[list[File]]:
             batch = []
     if batch:
         yield batch
+
+
+def _time(written: float | None) -> str:
+    """Return the time in ISO form; empty for none, and for one no calendar holds."""
+    try:
+        return "" if written is None else datetime.fromtimestamp(written, UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def _without_pages(found: Sequence[notes.Note], path: str, listed: Mapping[str, str]) -> Iterator[notes.Note]:
