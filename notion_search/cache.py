@@ -2,13 +2,12 @@
 
 import contextlib
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from .aside import write_aside
 from .clock import utc_now
 from .types import Notice
 
@@ -61,25 +60,13 @@ class FileCache:
         """Store the object with the time; a cache that cannot be written costs one notice."""
         text = json.dumps({**value, "cached_at": self._now().isoformat(timespec="seconds")}, ensure_ascii=False)
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(self._path(key), text.encode())
+            write_aside(self._path(key), text.encode())
         except OSError as error:
             self._say(f"the cache at {self._folder} cannot be written ({error.strerror}); nothing is kept")
         self._prune()
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.json"
-
-    def _write(self, path: Path, data: bytes) -> None:
-        # mkstemp makes its file 0600 from the start.
-        handle, beside = tempfile.mkstemp(dir=self._folder, prefix=".", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(beside).replace(path)
-        except OSError:
-            Path(beside).unlink(missing_ok=True)
-            raise
 
     def _is_fresh(self, cached_at: str) -> bool:
         try:

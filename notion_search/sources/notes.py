@@ -57,6 +57,8 @@ class Note:
 def is_skipped(path: str) -> bool:
     """Whether the file's path alone says that it holds no note."""
     folder, _, name = path.rpartition("/")
+    if name.endswith(".md") and name[0] != "." and folder and "MOC" not in name:  # as most are, of ten thousand
+        return _is_passed_over(folder)
     stem, suffix = _split(name)
     return (
         suffix not in _SUFFIXES
