@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench quality peer clean
+.PHONY: demo test bench quality store peer clean
 
 demo: .venv/runs ## search the built-in sample workspace; needs no token
 	@$(BIN)/notion-search --demo --local "AI agents"
@@ -18,8 +18,11 @@ test: .venv/checks ## everything CI runs
 bench: .venv/checks ## time whole runs against loopback servers; about four minutes
 	$(BIN)/python -m benchmarks.latency
 
-quality: .venv/checks ## measure --local over labelled queries: make quality DATA=folder
+quality: .venv/checks ## measure --local and --vault over labelled queries: make quality DATA=folder
 	$(BIN)/python -m benchmarks.quality $(DATA)
+
+store: .venv/checks ## time searches of ten thousand generated notes; about two minutes
+	$(BIN)/python -m benchmarks.store
 
 peer: .venv/checks ## run the tests that need the real claude program, installed from npm
 	$(BIN)/pytest -m peer -n 0

@@ -12,6 +12,7 @@ from pathlib import Path
 from benchmarks.labelled import Figures, Labelled, figures
 from notion_search.embed import SentenceEncoder, installed
 from notion_search.index import Index
+from notion_search.lookup import Lookup
 from notion_search.pace import Pacer
 from notion_search.ranking import FLOOR, MEANING
 from notion_search.sources.shelf import Shelf
@@ -62,7 +63,7 @@ def measure(
         def rank(query: Labelled) -> Iterator[tuple[str, Sequence[tuple[str, float, str]]]]:
             for system in SYSTEMS:
                 found = shelf.ask(
-                    lambda index, system=system: index.rank(
+                    lambda index, system=system: Lookup(index).rank(
                         query.text,
                         limit=DEPTH,
                         embedder=embedder.name,

@@ -9,7 +9,8 @@ from functools import partial
 from ..clock import utc_now
 from ..embed import EXTRA, Embedder
 from ..errors import EmbedderError, SourceError
-from ..index import Found, Index
+from ..index import Index
+from ..lookup import Found, Lookup, Ranking
 from ..ranking import FLOOR
 from ..types import Candidate, Failure, Listing, Notice, Page, Pending, Plain, Ranked, Result, Run, Scope
 from ..words import clip, fold
@@ -73,7 +74,11 @@ class VaultSource:
             shelf.close()
 
     def _any(self, run: Run) -> Sequence[Found]:
-        found = (page for shelf in self._shelves for page in shelf.ask(Index.some_page, self._embedder, run))
+        found = (
+            page
+            for shelf in self._shelves
+            for page in shelf.ask(lambda index: Lookup(index).some_page(), self._embedder, run)
+        )
         return list(found)[:1]
 
     def _ranked(self, variant: str, scope: Scope, run: Run) -> tuple[Found, ...]:
@@ -81,14 +86,11 @@ class VaultSource:
         vector = self._vector(variant, run)
         allowed = self._allowed(scope, run)
         embedder = self._embedder
-        rank = partial(
-            Index.rank,
-            query=variant,
-            limit=SHOWN,
-            embedder=embedder.name if embedder else None,
-            vector=vector,
-            allowed=allowed,
-        )
+        name = embedder.name if embedder else None
+
+        def rank(index: Index) -> Ranking:
+            return Lookup(index).rank(variant, limit=SHOWN, embedder=name, vector=vector, allowed=allowed)
+
         rankings = [shelf.ask(rank, embedder, run) for shelf in self._shelves]
         pages = sorted((page for ranking in rankings for page in ranking.pages), key=lambda page: -page.relevance)
         with self._lock:
