@@ -116,11 +116,18 @@ def _migrate(path: Path) -> None:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    if _version(connection) >= len(MIGRATIONS):
+        return
     # One process migrates, the others wait for it and then find nothing to do.
     connection.execute("BEGIN IMMEDIATE")
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    version = _version(connection)
     for step in MIGRATIONS[version:]:
         for statement in filter(str.strip, step.split(";")):
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {max(version, len(MIGRATIONS))}")
     connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(version)

@@ -19,7 +19,12 @@ from .words import fold, index_terms
 
 # Raised whenever the cutting of passages or the splitting of words changes: what is derived is then derived anew.
 VERSION = "1"
+DERIVED = "derived by"
 PACK = 2000  # vectors a row: a hundred thousand are read as fifty
+# Settings that whatever changes the pages takes away: the stamp of all files as they are now, and the embedder that
+# every passage has a vector of.
+COMPLETE = "complete"
+EMBEDDED = "embedded"
 STALE_SHARE = 0.3
 QUERIES_KEPT = 1000
 # What a script is told from: letters at the beginning of a page.
@@ -129,7 +134,7 @@ class Index:
         """Keep a file's pages in the place of those it gave before, unless they are of this very stamp."""
         if self.rows("SELECT 1 FROM file WHERE path = ? AND stamp = ?", _spelled(path), stamp):
             return  # another process was faster
-        self.drop([path])
+        self._drop([path])
         self.rows("INSERT OR REPLACE INTO file VALUES (?, ?)", _spelled(path), stamp)
         for entry in entries:
             # Two files that say to be the same page are: the later one stays.
@@ -146,10 +151,23 @@ class Index:
 
     def drop(self, paths: Iterable[str]) -> None:
         """Forget the files and the pages they gave."""
+        self._drop(paths)
+
+    def complete(self, stamp: str, files: Mapping[str, str]) -> None:
+        """Note the stamp of all files, if what is kept is of these files, by path and stamp, and no other."""
+        with self.writing():
+            if self.files() == files:
+                self.note(COMPLETE, stamp)
+
+    def _drop(self, paths: Iterable[str]) -> None:
+        self._unsettle()
         for path in paths:
             for (number,) in self.rows("SELECT number FROM page WHERE file = ?", _spelled(path)):
                 self._forget(number)
             self.rows("DELETE FROM file WHERE path = ?", _spelled(path))
+
+    def _unsettle(self) -> None:
+        self.rows("DELETE FROM setting WHERE name IN (?, ?)", COMPLETE, EMBEDDED)
 
     def _index(self, number: int, entry: Entry) -> None:
         passages = cut(entry.text, title=entry.title)
@@ -192,10 +210,7 @@ class Index:
             return self._unembedded(embedder)
 
     def _unembedded(self, embedder: str) -> list[tuple[int, str]]:
-        known = array("q")
-        for (hashes,) in self.rows("SELECT hashes FROM vectors WHERE embedder = ?", embedder):
-            known.frombytes(hashes)
-        missing = set(self._hashes()) - set(known)
+        missing = set(self._hashes()) - set(self._known(embedder))
         if not missing:
             return []
         wanted: dict[int, str] = {}
@@ -217,24 +232,30 @@ class Index:
         )
 
     def tidy_vectors(self, embedder: str, width: int) -> None:
-        """Throw away what no passage needs, once that is much, and other embedders' vectors; few rows hold the rest."""
+        """Throw away what no passage needs, once that is much, and other embedders' vectors; few rows hold the rest.
+
+        Note the embedder, if now every passage has its vector.
+        """
         with self.writing():
-            ((rows, kept),) = self.rows(
-                "SELECT count(*), coalesce(sum(length(hashes) / 8), 0) FROM vectors WHERE embedder = ?", embedder
-            )
-            ((others,),) = self.rows("SELECT count(*) FROM vectors WHERE embedder != ?", embedder)
             live = dict.fromkeys(self._hashes())
-            if not others and rows <= 2 * (kept // PACK) + 20 and kept - len(live) <= STALE_SHARE * kept:
-                return
-            codes: dict[int, bytes] = {}
-            for hashes, packed in self.rows("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder):
-                pieces = (packed[start : start + width] for start in range(0, len(packed), width))
-                codes.update(zip(array("q", hashes), pieces, strict=True))
-            self.rows("DELETE FROM vectors")
-            wanted = [hashed for hashed in live if hashed in codes]
-            for start in range(0, len(wanted), PACK):
-                part = wanted[start : start + PACK]
-                self.put_vectors(embedder, part, [codes[hashed] for hashed in part])
+            known = self._known(embedder)
+            ((rows,),) = self.rows("SELECT count(*) FROM vectors WHERE embedder = ?", embedder)
+            ((others,),) = self.rows("SELECT count(*) FROM vectors WHERE embedder != ?", embedder)
+            if live.keys() <= set(known):
+                self.note(EMBEDDED, embedder)
+            if others or rows > 2 * (len(known) // PACK) + 20 or len(known) - len(live) > STALE_SHARE * len(known):
+                self._pack(embedder, width, live)
+
+    def _pack(self, embedder: str, width: int, live: Iterable[int]) -> None:
+        codes: dict[int, bytes] = {}
+        for hashes, packed in self.rows("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder):
+            pieces = (packed[start : start + width] for start in range(0, len(packed), width))
+            codes.update(zip(array("q", hashes), pieces, strict=True))
+        self.rows("DELETE FROM vectors")
+        wanted = [hashed for hashed in live if hashed in codes]
+        for start in range(0, len(wanted), PACK):
+            part = wanted[start : start + PACK]
+            self.put_vectors(embedder, part, [codes[hashed] for hashed in part])
 
     def query_vector(self, embedder: str, query: str) -> bytes | None:
         """Return the vector kept for the query, or None."""
@@ -256,25 +277,41 @@ class Index:
             hashes.frombytes(own)
         return hashes
 
+    def _known(self, embedder: str) -> "array[int]":
+        hashes = array("q")
+        for (own,) in self.rows("SELECT hashes FROM vectors WHERE embedder = ?", embedder):
+            hashes.frombytes(own)
+        return hashes
+
     # The file
 
     def _derive(self) -> None:
         """Make the tables of what is derived from the pages, anew where an older version made them."""
-        with self.writing():
-            kept = self.setting("derived by")
-            if kept != VERSION:
-                for table in ("words", "passage", "indexed"):
-                    self.rows(f"DROP TABLE IF EXISTS {table}")
-                # What files gave is read again; what has no file is derived from its text when it is next put.
-                self.rows("DELETE FROM page WHERE file != ''")
-                self.rows("DELETE FROM file")
-                for statement in TABLES:
-                    self.rows(statement)
-                if self.full_text:
-                    self.rows("CREATE VIRTUAL TABLE words USING fts5 (title, body, content = '', tokenize = ascii)")
-                self.note("derived by", VERSION)
+        # Looked at first: who only reads waits for no writer.
+        if self.setting(DERIVED) != VERSION:
+            with self.writing():
+                self._derive_anew()
         if self.full_text:
             self.rows("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab (main, words, row)")
+
+    def _derive_anew(self) -> None:
+        if self.setting(DERIVED) == VERSION:
+            return  # another process was faster
+        for table in ("words", "passage", "indexed"):
+            self.rows(f"DROP TABLE IF EXISTS {table}")
+        # What files gave is read again; what has no file is derived from its text when it is next put.
+        self.rows("DELETE FROM page WHERE file != ''")
+        self.rows("DELETE FROM file")
+        self._unsettle()
+        for statement in TABLES:
+            self.rows(statement)
+        if self.full_text:
+            self.rows("CREATE VIRTUAL TABLE words USING fts5 (title, body, content = '', tokenize = ascii)")
+        self.note(DERIVED, VERSION)
+
+    def each(self, sql: str, *values: object) -> Iterator[Any]:
+        """Yield the rows one by one, as they are read; only while the file is seen `together`."""
+        yield from self._connection.execute(sql, values)
 
     def rows(self, sql: str, *values: object) -> list[Any]:
         """Return the rows that the statement gives."""

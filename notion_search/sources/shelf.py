@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 from urllib.parse import quote
@@ -17,7 +19,7 @@ from ..clock import utc_now
 from ..database import set_aside
 from ..embed import Embedder
 from ..errors import SourceError
-from ..index import Entry, Index
+from ..index import COMPLETE, EMBEDDED, Entry, Index
 from ..types import Failure, Indexed, Notice, Pending, Run
 from ..words import fold, quoted
 from . import archive, folder, notes
@@ -28,7 +30,7 @@ Answered = TypeVar("Answered")
 
 BATCH = 50  # files written at once: what a killed run loses
 BATCH_SIZE = 100_000  # bytes of them: some tenths of a second
-EMBEDDED = 16  # passages embedded at once: some tenths of a second
+EMBED_BATCH = 16  # passages embedded at once: some tenths of a second
 # Shares of the time a search has: what is left when they are used up is for searching what there is.
 INDEX_SHARE = 0.6
 EMBED_SHARE = 0.8
@@ -101,9 +103,20 @@ class Shelf:
                     self._refresh(embedder, run)
                     return question(self.index)
                 except sqlite3.Error as error:
-                    self._recover(error, error.args[0] if error.args else "")
+                    if not self._is_busy(error):
+                        self._recover(error, error.args[0] if error.args else "")
                 except OSError as error:
                     self._recover(error, error.strerror)
+
+    def _is_busy(self, error: sqlite3.Error) -> bool:
+        """Whether another process writes what this one was to write, while there is something to be searched."""
+        with suppress(sqlite3.Error):
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY and not self._fresh and self.index.counts()[0]:
+                text = "another search is writing the index of the notes; this one searches what was in it before"
+                self._notify(Notice(stage="index", text=text))
+                self._fresh = True
+                return True
+        return False
 
     def _recover(self, error: Exception, reason: object) -> None:
         """Begin anew: in a new file where the old one is damaged, else in memory."""
@@ -127,20 +140,24 @@ class Shelf:
         changed = self._read(start + INDEX_SHARE * left, run)
         if changed:
             self.index.note("updated", utc_now().isoformat(timespec="seconds"))
-            self.index.note("embedded", "")
-        if embedder and self.index.setting("embedded") != embedder.name:
+        if embedder and self.index.setting(EMBEDDED) != embedder.name:
             self._embed(embedder, start + EMBED_SHARE * left, run)
         self._fresh = True
 
     def _read(self, until: float, run: Run) -> bool:
         """Read what changed and forget what is gone; return whether there was anything."""
         index = self.index
-        whole = self._stamp()
-        if whole and index.setting("archive") == whole:
+        complete = index.setting(COMPLETE)
+        stamp = self._stamp()
+        if stamp and stamp == complete:
             return False
         warnings = _Warnings(self._notify)
-        known = index.files()
         listed = self._stamps(warnings.add)
+        stamp = stamp or _digest(listed)
+        if stamp == complete:
+            warnings.tell()
+            return False
+        known = index.files()
         changed = [path for path, stamp in listed.items() if known.get(path) != stamp]
         gone = known.keys() - listed.keys()
         done = 0
@@ -156,7 +173,7 @@ class Shelf:
                 self._notify(Notice(stage="index", text=text))
                 break
         else:
-            index.note("archive", whole)
+            index.complete(stamp, listed)
         warnings.tell()
         return bool(changed or gone)
 
@@ -165,12 +182,13 @@ class Shelf:
         read = []
         for file in batch:
             try:
-                data = file.read()
-            except (OSError, ValueError) as error:
-                reason = error.strerror if isinstance(error, OSError) else str(error)
-                warnings.add(f"{quoted(file.path, 100)}: {reason or 'cannot be read'}")
+                found = notes.notes(file.path, file.read(), warnings.add)
+            except OSError as error:  # another run may read it
+                warnings.add(f"{quoted(file.path, 100)}: {error.strerror or 'cannot be read'}")
                 continue
-            found = notes.notes(file.path, data, warnings.add)
+            except ValueError as error:  # its bytes are spoilt for good
+                warnings.add(f"{quoted(file.path, 100)}: {error}")
+                found = ()
             read.append((file, [self._entry(note, file) for note in _without_pages(found, file.path, listed)]))
         with self.index.writing():
             for file, entries in read:
@@ -221,7 +239,7 @@ class Shelf:
         missing = self.index.unembedded(embedder.name)
         done = 0
         while done < len(missing) and time.monotonic() < until:
-            part = missing[done : done + EMBEDDED]
+            part = missing[done : done + EMBED_BATCH]
             # Beside this thread, for the first waits for the encoder to be loaded.
             encoding = run.pace.submit(partial(embedder.encode, [text for _, text in part]), run)
             codes = encoding.outcome(until)
@@ -238,7 +256,6 @@ class Shelf:
             self._notify(Notice(stage="index", text=text + "notes are ranked by words"))
             return
         self.index.tidy_vectors(embedder.name, embedder.width)
-        self.index.note("embedded", embedder.name)
 
     # One note
 
@@ -274,6 +291,12 @@ class _Warnings:
             self._notify(Notice(stage="index", text=line))
         if (more := len(self._lines) - WARNING_CAP) > 0:
             self._notify(Notice(stage="index", text=f"and {more} more files of the vault like these"))
+
+
+def _digest(stamps: Mapping[str, str]) -> str:
+    """Return what tells these files from any others, or from these at another time."""
+    told = "\0".join(chain.from_iterable(stamps.items()))
+    return sha256(told.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _batches(files: Iterator[File]) -> Iterator[list[File]]:
