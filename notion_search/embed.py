@@ -27,7 +27,7 @@ DIGEST = 32  # bytes of a SHA-256
 # moves a cosine by less than one hundredth.
 STEPS = 500
 # Rows that are compared at once, while they are in the processor's cache.
-CHUNK = 2048
+CHUNK = 256
 
 
 class Embedder(Protocol):
@@ -193,20 +193,25 @@ def nearness(packs: Iterable[tuple[bytes, bytes]], pages: Sequence[tuple[int, by
     """
     import numpy as np
 
-    kept = list(packs)
-    known = np.frombuffer(b"".join(hashes for hashes, _ in kept), dtype=np.int64)
-    wanted = np.frombuffer(b"".join(hashes for _, hashes in pages), dtype=np.int64)
-    order = np.argsort(known)
-    places = np.searchsorted(known, wanted, sorter=order)
-    if not len(wanted) or not len(known) or places.max() == len(known):
+    target = np.frombuffer(query, dtype=np.int8).astype(np.float32) / STEPS**2
+    room = np.empty((CHUNK, WIDTH), np.float32)
+    hashes, cosines = [], []
+    for own, packed in packs:
+        hashes.append(own)
+        codes = np.frombuffer(packed, dtype=np.int8).reshape(-1, WIDTH)
+        for start in range(0, len(codes), CHUNK):
+            chunk = codes[start : start + CHUNK]
+            room[: len(chunk)] = chunk
+            cosines.append(room[: len(chunk)] @ target)
+    known = np.frombuffer(b"".join(hashes), dtype=np.int64)
+    wanted = np.frombuffer(b"".join(own for _, own in pages), dtype=np.int64)
+    if not len(wanted) or not len(known):
         return None
-    rows = order[places]
+    # Both in order: what is looked up is then near what was looked up before, in the processor's cache too.
+    order, asked = np.argsort(known), np.argsort(wanted)
+    rows = np.empty(len(wanted), np.int64)
+    rows[asked] = order[np.searchsorted(known[order], wanted[asked]).clip(max=len(known) - 1)]
     if (known[rows] != wanted).any():
         return None
-    target = np.frombuffer(query, dtype=np.int8).astype(np.float32) / STEPS**2
-    parts = []
-    for _, packed in kept:
-        codes = np.frombuffer(packed, dtype=np.int8).reshape(-1, WIDTH)
-        parts += [codes[start : start + CHUNK].astype(np.float32) @ target for start in range(0, len(codes), CHUNK)]
-    counts = np.array([len(hashes) // 8 for _, hashes in pages])
-    return Nearness([number for number, _ in pages], counts, np.concatenate(parts)[rows])
+    counts = np.array([len(own) // 8 for _, own in pages])
+    return Nearness([number for number, _ in pages], counts, np.concatenate(cosines)[rows])

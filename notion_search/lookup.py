@@ -1,9 +1,10 @@
 """Pages of an index found by a query: by the words they hold, by how near their meaning is, by both."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import groupby
 
 from .embed import Nearness, nearness
@@ -129,14 +130,14 @@ class Lookup:
         nothing = _Look(words=0.0, passage="", block="")
         return tuple(self._found(one, Evidence(page=one.page, script="", words=0.0), nothing, ()) for one in verdicts)
 
-    def _allowed(self, allowed: Callable[[Mapping[str, Plain]], bool]) -> Collection[int]:
+    def _allowed(self, allowed: Callable[[Mapping[str, Plain]], bool]) -> Set[int]:
         rows = self._index.rows("SELECT number, properties FROM page")
         return {number for number, properties in rows if allowed(plain_properties(properties))}
 
     def _nearness(self, embedder: str | None, vector: bytes | None) -> Nearness | None:
         if not embedder or not vector:
             return None
-        packs = self._index.rows("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder)
+        packs = self._index.each("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder)
         return nearness(packs, self._index.rows("SELECT page, hashes FROM indexed ORDER BY page"), vector)
 
     def _asked(self, query: str) -> "_Asked":
@@ -260,12 +261,10 @@ class _Look:
     block: str
 
 
-def _closer(strengths: Mapping[int, float], scripts: Mapping[int, str], exact: Collection[int]) -> Iterator[int]:
+def _closer(strengths: Mapping[int, float], scripts: Mapping[int, str], exact: Set[int]) -> Iterator[int]:
     """Yield the pages worth a closer look: of each script the strongest, and every exact title."""
-    taken: Counter[str] = Counter()
-    for page in sorted(strengths, key=lambda page: (-strengths[page], page)):
-        script = scripts.get(page, "")
-        taken[script] += 1
-        if taken[script] <= CLOSER or page in exact:
-            yield page
-    yield from sorted(exact - strengths.keys())
+    groups: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
+    for page, strength in strengths.items():
+        groups[scripts.get(page, "")].append((-strength, page))
+    strongest = {page for group in groups.values() for _, page in nsmallest(CLOSER, group)}
+    yield from sorted(strongest | exact, key=lambda page: (-strengths.get(page, 0.0), page))

@@ -139,6 +139,8 @@ def clip(text: str, limit: int) -> str:
     """Return the longest beginning of at most `limit` characters that cuts no grapheme in two."""
     if len(text) <= limit:
         return text
+    if text[: limit + 1].isascii():  # where every character is a grapheme
+        return text[:limit].rstrip()
     kept = ""
     for cluster in graphemes(text):
         if len(kept) + len(cluster) > limit:
@@ -261,8 +263,10 @@ def matches(term: str, word: str) -> bool:
     sought, found = stem(term), stem(word)
     if sought == found:
         return True
-    if _unspaced().search(term):
+    if not term.isascii() and _unspaced().search(term):
         return sought in word if len(sought) > 1 else word.removeprefix(sought) in _ENDINGS
+    if word.isalnum():  # as most are: no compound
+        return False
     parts = re.split(_JOINER, word)
     return len(parts) > 1 and (any(stem(part) == sought for part in parts) or "".join(parts) == term)
 

@@ -3,11 +3,12 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 from ..words import quoted
 from .files import File
-from .notes import is_skipped
+from .notes import is_no_note, is_passed_over
 
 READ_CAP = 20_000_000  # bytes; far beyond what is kept of a note or a table
 NAME_LENGTH = 100  # characters of a name in a warning
@@ -25,7 +26,7 @@ def stamps(root: Path, warn: Callable[[str], None]) -> dict[str, str]:
         below = waiting.pop()
         try:
             with os.scandir(root / below) as entries:
-                listed = sorted(entries, key=lambda entry: entry.name)
+                listed = sorted(entries, key=attrgetter("name"))
         except OSError as error:
             warn(f"{quoted(below or root.name, NAME_LENGTH)}: {error.strerror}")
             continue
@@ -33,11 +34,11 @@ def stamps(root: Path, warn: Callable[[str], None]) -> dict[str, str]:
         for entry in listed:
             path = below + entry.name
             try:
-                if entry.is_dir(follow_symlinks=False):
-                    if not is_skipped(f"{path}/note.md"):
-                        folders.append(f"{path}/")
-                elif entry.is_file(follow_symlinks=False) and not is_skipped(path):
-                    found[path] = _stamp(entry.stat(follow_symlinks=False))
+                if entry.is_file(follow_symlinks=False):
+                    if not is_no_note(entry.name, top=not below):
+                        found[path] = _stamp(entry.stat(follow_symlinks=False))
+                elif entry.is_dir(follow_symlinks=False) and not is_passed_over(path):
+                    folders.append(f"{path}/")
             except OSError as error:  # gone since it was listed
                 warn(f"{quoted(path, NAME_LENGTH)}: {error.strerror}")
         waiting += reversed(folders)

@@ -57,21 +57,25 @@ class Note:
 def is_skipped(path: str) -> bool:
     """Whether the file's path alone says that it holds no note."""
     folder, _, name = path.rpartition("/")
-    if name.endswith(".md") and name[0] != "." and folder and "MOC" not in name:  # as most are, of ten thousand
-        return _is_passed_over(folder)
+    return is_passed_over(folder) or is_no_note(name, top=not folder)
+
+
+def is_no_note(name: str, *, top: bool) -> bool:
+    """Whether the file's name says that it holds no note, in a folder that is not passed over or at the vault's top."""
+    if name.endswith(".md") and name[0] != "." and not top and "MOC" not in name:  # as most are, of ten thousand
+        return False
     stem, suffix = _split(name)
     return (
         suffix not in _SUFFIXES
         or name.startswith(".")
-        or _is_passed_over(folder)
-        or (not folder and fold(name) in SYSTEM_NOTES)
+        or (top and fold(name) in SYSTEM_NOTES)
         or (suffix == "csv" and fold(stem).endswith("_all"))  # the same database again, in Notion's exports
         or ("MOC" in stem and _MAP.search(stem) is not None)
     )
 
 
 @lru_cache(maxsize=1000)
-def _is_passed_over(folder: str) -> bool:
+def is_passed_over(folder: str) -> bool:
     """Whether nothing of the folder is read: one of its parts is hidden, a program's, or holds templates or maps."""
     return any(
         (part.startswith(".") and part != ".")
