@@ -243,8 +243,9 @@ class Index:
             ((others,),) = self.rows("SELECT count(*) FROM vectors WHERE embedder != ?", embedder)
             if live.keys() <= set(known):
                 self.note(EMBEDDED, embedder)
-            if others or rows > 2 * (len(known) // PACK) + 20 or len(known) - len(live) > STALE_SHARE * len(known):
-                self._pack(embedder, width, live)
+            stale = live and len(known) - len(live) > STALE_SHARE * len(known)  # with no page at all they may come back
+            if others or stale or rows > 2 * (len(known) // PACK) + 20:
+                self._pack(embedder, width, live or dict.fromkeys(known))
 
     def _pack(self, embedder: str, width: int, live: Iterable[int]) -> None:
         codes: dict[int, bytes] = {}

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import termios
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -206,10 +206,23 @@ def start(request, outside) -> Callable[..., subprocess.Popen]:
     def start(*arguments: str, **options) -> subprocess.Popen:
         environment = {**os.environ, "PYTHONPATH": f"{outside / 'site'}{os.pathsep}{ROOT}", **options.pop("env", {})}
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        command = [sys.executable, "-m", "notion_search", *arguments]
+        command = [*options.pop("under", ()), sys.executable, "-m", "notion_search", *arguments]
         return subprocess.Popen(command, env=environment, **{**pipes, **options})
 
     return start
+
+
+@pytest.fixture
+def as_anyone() -> Sequence[str]:
+    """What to start a process under, so that the permissions of files bind it, whoever runs the tests."""
+    if os.geteuid():
+        return ()
+    command = ("/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search")
+    try:
+        subprocess.run([*command, "/bin/true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("root reads everything here")
+    return command
 
 
 @pytest.fixture

@@ -114,6 +114,19 @@ def test_only_what_changed_is_embedded_anew(search, vault, kept):
     assert len(kept("SELECT 1 FROM vectors")) == rows + 1
 
 
+def test_vectors_are_kept_for_notes_that_come_back(search, vault, kept, outside):
+    search("office printer")
+    before = kept("SELECT hashes FROM vectors")
+    vault.rename(outside / "elsewhere")
+    vault.mkdir()
+    search("office printer")
+    vault.rmdir()
+    (outside / "elsewhere").rename(vault)
+
+    assert search("office printer").notices == [BY_MEANING]
+    assert kept("SELECT hashes FROM vectors") == before
+
+
 def test_vectors_of_another_encoder_are_never_ranked_with(search, kept, outside):
     first = search("직원 휴가").json
     kept("UPDATE vectors SET embedder = 'usem3-0.0', codes = zeroblob(length(codes))")

@@ -289,15 +289,32 @@ def test_no_link_is_followed(vault, search, outside):
     assert ids(ended) == ["real.md"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_note_that_cannot_be_read_costs_one_notice(vault, search):
+@pytest.mark.parametrize("run_number", [1, 2])
+def test_a_note_that_cannot_be_read_costs_each_run_one_notice(vault, run_process, as_anyone, run_number):
     write(vault, a="# A\n\nA quokka.", b="# B\n\nA quokka.")
     (vault / "b.md").chmod(0)
 
-    ended = search("quokka")
+    for _ in range(run_number):
+        ended = run_process("--vault", str(vault), "--json", "quokka", *EVERYTHING, under=as_anyone)
 
     assert ids(ended) == ["a.md"]
-    assert len([line for line in ended.notices if "b.md" in line]) == 1
+    assert len([line for line in ended.notices if "b.md: Permission denied" in line]) == 1
+
+
+def test_notes_of_a_folder_that_cannot_be_listed_are_found_as_they_were(vault, run_process, as_anyone):
+    put(vault, "locked/a.md", "# A\n\nA quokka.")
+    line = ("--vault", str(vault), "--json", "quokka", *EVERYTHING)
+    run_process(*line)
+    (vault / "locked").chmod(0)
+
+    locked = run_process(*line, under=as_anyone)
+    (vault / "locked").chmod(0o700)
+    (vault / "locked/a.md").unlink()
+    unlocked = run_process(*line, under=as_anyone)
+
+    assert ids(locked) == ["locked/a.md"]
+    assert len([line for line in locked.notices if "locked/: Permission denied" in line]) == 1
+    assert ids(unlocked) == []
 
 
 def test_a_pipe_among_the_notes_holds_nothing_up(vault, search):

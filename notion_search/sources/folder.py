@@ -14,13 +14,14 @@ READ_CAP = 20_000_000  # bytes; far beyond what is kept of a note or a table
 NAME_LENGTH = 100  # characters of a name in a warning
 
 
-def stamps(root: Path, warn: Callable[[str], None]) -> dict[str, str]:
+def stamps(root: Path, warn: Callable[[str], None]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the stamp of each file that may hold notes by its path, folder by folder, by name.
 
-    A folder that cannot be listed costs a warning. A link inside the vault leads to what is found without it, and one
-    out of it to what is none of ours.
+    A folder that cannot be listed costs a warning, and how the paths of its files begin is returned beside the stamps.
+    A link inside the vault leads to what is found without it, and one out of it to what is none of ours.
     """
     found: dict[str, str] = {}
+    unknown: list[str] = []
     waiting = [""]
     while waiting:
         below = waiting.pop()
@@ -29,6 +30,7 @@ def stamps(root: Path, warn: Callable[[str], None]) -> dict[str, str]:
                 listed = sorted(entries, key=attrgetter("name"))
         except OSError as error:
             warn(f"{quoted(below or root.name, NAME_LENGTH)}: {error.strerror}")
+            unknown.append(below)
             continue
         folders = []
         for entry in listed:
@@ -39,10 +41,13 @@ def stamps(root: Path, warn: Callable[[str], None]) -> dict[str, str]:
                         found[path] = _stamp(entry.stat(follow_symlinks=False))
                 elif entry.is_dir(follow_symlinks=False) and not is_passed_over(path):
                     folders.append(f"{path}/")
-            except OSError as error:  # gone since it was listed
+            except FileNotFoundError:  # gone since it was listed
+                continue
+            except OSError as error:
                 warn(f"{quoted(path, NAME_LENGTH)}: {error.strerror}")
+                unknown.append(path)
         waiting += reversed(folders)
-    return found
+    return found, tuple(unknown)
 
 
 def files(root: Path, paths: Iterable[str], warn: Callable[[str], None]) -> Iterator[File]:

@@ -152,14 +152,14 @@ class Shelf:
         if stamp and stamp == complete:
             return False
         warnings = _Warnings(self._notify)
-        listed = self._stamps(warnings.add)
+        listed, unknown = self._stamps(warnings.add)
         stamp = stamp or _digest(listed)
         if stamp == complete:
             warnings.tell()
             return False
         known = index.files()
         changed = [path for path, stamp in listed.items() if known.get(path) != stamp]
-        gone = known.keys() - listed.keys()
+        gone = [path for path in known.keys() - listed.keys() if not path.startswith(unknown)]
         done = 0
         if gone:
             with index.writing():
@@ -169,7 +169,8 @@ class Shelf:
             done += len(batch)
             run.emit(Indexed(what="notes", done=done, total=len(changed)))
             if time.monotonic() > until and done < len(changed):
-                text = f"{done} of {len(changed)} changed notes are indexed so far; the next run goes on from there"
+                text = f"{done} of {len(changed)} changed notes are indexed so far; the next run goes on from there, "
+                text += "and --timeout gives more"
                 self._notify(Notice(stage="index", text=text))
                 break
         else:
@@ -212,10 +213,11 @@ class Shelf:
             return f"{self.root.as_uri()}#{quote(path, errors='replace')}"
         return (self.root / path).as_uri()
 
-    def _stamps(self, warn: Callable[[str], None]) -> Mapping[str, str]:
-        """Return the stamp of each file by its path."""
+    def _stamps(self, warn: Callable[[str], None]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+        """Return the stamp of each file by its path, and how paths begin of which nothing can be known."""
         if archive.is_archive(self.root):
-            return {file.path: file.stamp for file in archive.files(self.root, warn) if not notes.is_skipped(file.path)}
+            listed = archive.files(self.root, warn)
+            return {file.path: file.stamp for file in listed if not notes.is_skipped(file.path)}, ()
         return folder.stamps(self.root, warn)
 
     def _files(self, paths: Sequence[str], warn: Callable[[str], None]) -> Iterator[File]:
@@ -253,7 +255,8 @@ class Shelf:
             run.emit(Indexed(what="vectors", done=done, total=len(missing)))
         if done < len(missing):
             text = f"{done} of {len(missing)} new passages have their vectors; until the next runs add the others, "
-            self._notify(Notice(stage="index", text=text + "notes are ranked by words"))
+            text += "notes are ranked by words, and --timeout gives more"
+            self._notify(Notice(stage="index", text=text))
             return
         self.index.tidy_vectors(embedder.name, embedder.width)
 
