@@ -120,9 +120,10 @@ def test_vectors_are_kept_for_notes_that_come_back(search, vault, kept, outside)
     vault.rename(outside / "elsewhere")
     vault.mkdir()
     search("office printer")
+
+    assert kept("SELECT hashes FROM vectors") == before
     vault.rmdir()
     (outside / "elsewhere").rename(vault)
-
     assert search("office printer").notices == [BY_MEANING]
     assert kept("SELECT hashes FROM vectors") == before
 
