@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 
 from ..prose import plain
-from ..types import Failure, Page, Pending, Run
+from ..types import Page, Run
 from ..words import clean, clip, has_text, inert
 
 TEXT_CAP = 100_000  # characters
@@ -19,7 +19,7 @@ TABLE_ROWS = 20
 TABLE_COLUMNS = 100
 CELL_CAP = 1_000  # characters; a whole row of such cells fills the text
 PDF_PAGES = 50
-PDF_LIMIT = 6.0  # seconds, in the first half of which pages are begun; fifty pages of a paper take one or two
+PDF_LIMIT = 4.0  # seconds; fifty pages of a paper take one or two
 OPENING_LENGTH = 500
 BEGINNING = 4_000  # characters that an opening is looked for in
 
@@ -75,23 +75,19 @@ def capped(text: str, *, truncated: bool) -> Page:
 
 
 def pdf_page(data: bytes, run: Run) -> Page:
-    """Return the text of a PDF in a few seconds at most; a scanned or damaged one has none."""
+    """Return the text of the pages of a PDF that a few seconds suffice for; a scanned or damaged one has none."""
     # In a thread of its own: one page of a hostile file keeps the reader busy for hours, and no run waits for it.
-    limit = min(PDF_LIMIT, run.left())
-    reading = run.pace.submit(partial(_pdf_text, data, time.monotonic() + limit / 2), run)
-    outcome = reading.outcome(time.monotonic() + limit)
-    if isinstance(outcome, Pending | Failure):
-        return Page(text="", truncated=True)
-    text, truncated = outcome
-    return capped(text, truncated=truncated)
+    until = time.monotonic() + min(PDF_LIMIT, run.left() / 2)
+    texts: list[str] = []
+    more = run.pace.submit(partial(_read_pages, data, until, texts), run).outcome(until)
+    return capped("\n\n".join(texts), truncated=more is not False)
 
 
-def _pdf_text(data: bytes, until: float) -> tuple[str, bool]:
-    """Return the text of the first pages, empty where there is none to be had, and whether there was more."""
+def _read_pages(data: bytes, until: float, texts: list[str]) -> bool:
+    """Add each page's text as soon as it is read, for whoever waits no longer; return whether there were more pages."""
     import pypdf
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL + 1)
-    texts: list[str] = []
     pages = 0
     # A damaged or hostile file makes it raise nearly anything.
     with suppress(Exception):
@@ -101,7 +97,7 @@ def _pdf_text(data: bytes, until: float) -> tuple[str, bool]:
             if time.monotonic() > until or sum(map(len, texts)) > TEXT_CAP:
                 break
             texts.append(page.extract_text())
-    return "\n\n".join(texts), len(texts) < pages
+    return len(texts) < pages
 
 
 def opening_words(markdown: str) -> str:
