@@ -13,6 +13,7 @@ import sys
 import termios
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,10 @@ def pytest_configure(config):
     # A law holds however busy the machine is.
     settings.register_profile("laws", deadline=None)
     settings.load_profile("laws")
+    # Hypothesis imports it while a test runs. pytest parses it then, maybe beside a thread of the tested run that does
+    # so too, which Python 3.11 does not always survive: https://github.com/python/cpython/issues/106905
+    with suppress(ImportError):
+        import hypothesis.internal.conjecture.optimiser  # noqa: F401
     for name in filter(None, config.getoption("--without").split(",")):
         sys.modules[name] = None  # what import and find_spec take for a package that is not there
     sys.addaudithook(_loopback_only)
