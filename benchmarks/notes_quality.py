@@ -150,7 +150,7 @@ def _write(vault: Path, documents: Sequence[Mapping[str, str]]) -> None:
 
 def _vectors(shelf: Shelf, texts: Sequence[str], embedder: SentenceEncoder, run: Run) -> Mapping[str, bytes]:
     def kept(index: Index) -> dict[str, bytes]:
-        found = {text: index.query_vector(embedder.name, text) for text in texts}
+        found = {text: index.query_vector(embedder.name, embedder.width, text) for text in texts}
         return {text: vector for text, vector in found.items() if vector}
 
     vectors = shelf.ask(kept, embedder, run)

@@ -67,6 +67,14 @@ MIGRATIONS = (
 )
 
 
+def is_damaged(error: Exception) -> bool:
+    """Whether the file does not hold what was written to it; one that is locked, full, read-only or closed is well."""
+    if isinstance(error, sqlite3.OperationalError):
+        # Of a text that is no UTF-8 Python complains itself, without a code of SQLite's.
+        return not hasattr(error, "sqlite_errorcode")
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.ProgrammingError)
+
+
 def prepare(path: Path, notify: Callable[[Notice], None], what: str) -> None:
     """Make the file, readable by its owner alone, or bring it up to date; a damaged one is set aside first."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,7 +82,7 @@ def prepare(path: Path, notify: Callable[[Notice], None], what: str) -> None:
     try:
         _migrate(path)
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):  # locked, full, read-only: the file itself is well
+        if not is_damaged(error):
             raise
         set_aside(path, notify, what)
         _migrate(path)
@@ -88,6 +96,9 @@ def connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error:  # the file is no database, which shows at the first statement
         connection.close()
         raise
+    except UnicodeDecodeError as error:  # nor is what SQLite quotes from it any text
+        connection.close()
+        raise sqlite3.DatabaseError("the file is no database") from error
     return connection
 
 

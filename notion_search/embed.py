@@ -77,7 +77,7 @@ class SentenceEncoder:
                 if self._encode is None:
                     self._encode = _loaded(self._kept)
                 found = self._encode(list(texts))
-            except (ImportError, OSError, ValueError, MemoryError) as error:
+            except Exception as error:  # whatever ails a package of others, words are left
                 raise EmbedderError(f"the sentence encoder cannot be used ({quoted(str(error), 100)})") from error
         return [row.tobytes() for row in np.clip(np.rint(found * STEPS), -127, 127).astype(np.int8)]
 
@@ -90,7 +90,7 @@ def _loaded(kept: Path | None) -> "Callable[[Sequence[str]], np.ndarray]":
         encode([""])
     finally:
         if hidden is None:
-            del sys.modules["threadpoolctl"]
+            sys.modules.pop("threadpoolctl", None)  # another run's loading may have been faster
     return encode
 
 

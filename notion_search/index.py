@@ -5,7 +5,7 @@ import sqlite3
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,8 @@ PACK = 2000  # vectors a row: a hundred thousand are read as fifty
 COMPLETE = "complete"
 EMBEDDED = "embedded"
 STALE_SHARE = 0.3
+# What comes of bytes that changed on the disk where SQLite sees nothing wrong.
+MISREAD = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
 QUERIES_KEPT = 1000
 # What a script is told from: letters at the beginning of a page.
 BEGINNING = 500
@@ -110,7 +112,8 @@ class Index:
 
     def property_names(self) -> Collection[str]:
         """Return the names of all properties that some page has."""
-        return {name for (kept,) in self.rows("SELECT properties FROM page") for name in json.loads(kept)}
+        with self.together():
+            return {name for (kept,) in self.rows("SELECT properties FROM page") for name in json.loads(kept)}
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -120,11 +123,17 @@ class Index:
 
     @contextmanager
     def together(self, kind: str = "DEFERRED") -> Iterator[None]:
-        """See the file as it is at one moment, whatever other processes write meanwhile."""
+        """See the file as it is at one moment, whatever other processes write meanwhile.
+
+        Raises sqlite3.DatabaseError also where values are such as nothing here writes.
+        """
         with self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:
                 yield
+            except MISREAD as error:
+                self._connection.execute("ROLLBACK")
+                raise sqlite3.DatabaseError(f"{type(error).__name__} in what was read of it: {error}") from error
             except BaseException:
                 self._connection.execute("ROLLBACK")
                 raise
@@ -258,9 +267,10 @@ class Index:
             part = wanted[start : start + PACK]
             self.put_vectors(embedder, part, [codes[hashed] for hashed in part])
 
-    def query_vector(self, embedder: str, query: str) -> bytes | None:
+    def query_vector(self, embedder: str, width: int, query: str) -> bytes | None:
         """Return the vector kept for the query, or None."""
-        kept = self.rows("SELECT vector FROM query_vector WHERE embedder = ? AND query = ?", embedder, fold(query))
+        sql = "SELECT vector FROM query_vector WHERE embedder = ? AND query = ? AND length(vector) = ?"
+        kept = self.rows(sql, embedder, fold(query), width)
         return kept[0][0] if kept else None
 
     def put_query_vector(self, embedder: str, query: str, vector: bytes, now: str) -> None:
@@ -310,8 +320,8 @@ class Index:
             self.rows("CREATE VIRTUAL TABLE words USING fts5 (title, body, content = '', tokenize = ascii)")
         self.note(DERIVED, VERSION)
 
-    def each(self, sql: str, *values: object) -> Iterator[Any]:
-        """Yield the rows one by one, as they are read; only while the file is seen `together`."""
+    def each(self, sql: str, *values: object) -> Generator[Any]:
+        """Yield the rows one by one, as they are read; closed while the file is still seen `together`."""
         yield from self._connection.execute(sql, values)
 
     def rows(self, sql: str, *values: object) -> list[Any]:

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import groupby
@@ -125,10 +126,13 @@ class Lookup:
 
     def some_page(self) -> tuple[Found, ...]:
         """Return any one page, or none where there is none."""
-        rows = self._index.rows("SELECT page FROM indexed LIMIT 1")
-        verdicts = [Verdict(page=page, relevance=0.0, confidence="low") for (page,) in rows]
-        nothing = _Look(words=0.0, passage="", block="")
-        return tuple(self._found(one, Evidence(page=one.page, script="", words=0.0), nothing, ()) for one in verdicts)
+        with self._index.together():
+            rows = self._index.rows("SELECT page FROM indexed LIMIT 1")
+            verdicts = [Verdict(page=page, relevance=0.0, confidence="low") for (page,) in rows]
+            nothing = _Look(words=0.0, passage="", block="")
+            return tuple(
+                self._found(one, Evidence(page=one.page, script="", words=0.0), nothing, ()) for one in verdicts
+            )
 
     def _allowed(self, allowed: Callable[[Mapping[str, Plain]], bool]) -> Set[int]:
         rows = self._index.rows("SELECT number, properties FROM page")
@@ -137,8 +141,8 @@ class Lookup:
     def _nearness(self, embedder: str | None, vector: bytes | None) -> Nearness | None:
         if not embedder or not vector:
             return None
-        packs = self._index.each("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder)
-        return nearness(packs, self._index.rows("SELECT page, hashes FROM indexed ORDER BY page"), vector)
+        with closing(self._index.each("SELECT hashes, codes FROM vectors WHERE embedder = ?", embedder)) as packs:
+            return nearness(packs, self._index.rows("SELECT page, hashes FROM indexed ORDER BY page"), vector)
 
     def _asked(self, query: str) -> "_Asked":
         """Return the weight of each of the query's terms: how few pages hold it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from .clock import utc_now
-from .database import connect, prepare, set_aside
+from .database import connect, is_damaged, prepare, set_aside
 from .types import Candidate, Notice
 
 T = TypeVar("T")
@@ -174,7 +174,7 @@ class PageStore:
             if self._state == "shut":
                 return
             self._state = "shut"
-        if type(error) is sqlite3.DatabaseError:  # found damaged in use; the next run begins with a whole file
+        if is_damaged(error):  # found damaged in use; the next run begins with a whole file
             with contextlib.suppress(OSError):
                 set_aside(self._path, self._notify, WHAT)
                 return

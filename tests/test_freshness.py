@@ -96,16 +96,60 @@ def test_a_damaged_index_is_set_aside_and_made_anew(vault, search, outside, dama
     assert "damaged" not in search("quokka").err
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_whatever_bytes_the_index_holds_the_notes_are_found(vault, search, outside, data):
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "UPDATE passage SET text = CAST(x'ff41ff' AS TEXT)",
+        "UPDATE page SET opening = CAST(x'80' AS TEXT)",
+        "UPDATE page SET properties = '{'",
+        "UPDATE page SET properties = '[1]'",
+        "DELETE FROM page",
+        "DELETE FROM passage",
+    ],
+)
+@pytest.mark.parametrize("query", ["quokka", "wombat"])
+def test_what_no_run_has_written_is_damage_too(vault, search, outside, spoil, query):
+    write(vault, a="# A\n\nA quokka.")
+    whole = search(query, *EVERYTHING)
+    (index,) = indexes(outside)
+    with sqlite3.connect(index) as connection:
+        connection.execute(spoil)
+    connection.close()
+
+    ended = search(query, *EVERYTHING)
+
+    assert (ended.code, ended.json) == (0, whole.json)
+    if query == "quokka":  # which meets with all of it
+        assert "was damaged; it begins anew" in ended.err
+    assert search("quokka", *EVERYTHING).json == search("quokka", "--no-cache", *EVERYTHING).json
+    assert search(query, *EVERYTHING).notices == whole.notices
+
+
+def test_the_status_of_a_damaged_index_says_so(vault, search, run, outside):
     write(vault, a="# A\n\nA quokka.")
     search("quokka")
     (index,) = indexes(outside)
+    with sqlite3.connect(index) as connection:
+        connection.execute("UPDATE setting SET value = CAST(x'ff' AS TEXT) WHERE name = 'updated'")
+    connection.close()
+
+    ended = run("--vault", str(vault), "--status", "--json")
+
+    assert ended.json[0]["notes"] == 0
+    assert "was damaged; it begins anew" in ended.err
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_bytes_the_index_holds_the_notes_are_found(vault, search, outside, data):
+    write(vault, a="# A\n\n" + "A quokka. " * 5000)
+    search("quokka")
+    (index,) = indexes(outside)
     content = bytearray(index.read_bytes())
-    for place in data.draw(st.lists(st.integers(0, len(content) - 1), min_size=1, max_size=40)):
-        content[place] = data.draw(st.integers(0, 255))
-    index.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    places, bytes_ = st.floats(0, 1, exclude_max=True), st.integers(0, 255)
+    for place, byte in data.draw(st.lists(st.tuples(places, bytes_), min_size=1, max_size=40)):
+        content[int(place * len(content))] = byte
+    index.write_bytes(content[: data.draw(st.one_of(st.none(), st.integers(0, 10_000)))])
 
     ended = search("quokka")
 

@@ -175,6 +175,40 @@ def test_a_package_that_slows_each_query_down_is_kept_out(vault, start, outside)
     assert not marker.exists()
 
 
+def test_an_encoder_that_takes_too_long_costs_the_meaning_and_says_so(search, vault, start, outside):
+    search("office printer")
+    (kept,) = (outside / "home/.cache/notion-search").glob("*.tokenizer")
+    kept.unlink()
+    os.mkfifo(kept)  # whoever reads it waits
+
+    with start("--vault", str(vault), "--json", "paper and ink", "--timeout", "4") as process:
+        out, err = process.communicate(timeout=60)
+
+    assert json.loads(out)[0]["id"] == "printer.md"
+    (closing,) = err.decode().splitlines()
+    assert closing.endswith("ranked by words: the sentence encoder was not ready in time, and --timeout gives more")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        ("UPDATE query_vector SET vector = x'0102'", False),
+        ("UPDATE vectors SET codes = x'010203'", True),
+        ("UPDATE vectors SET hashes = x'010203'", True),
+        ("UPDATE indexed SET hashes = x'010203'", True),
+    ],
+)
+def test_vectors_of_another_length_are_made_anew(search, kept, spoil, told):
+    whole = search("office printer").json
+    kept(spoil)
+
+    ended = search("office printer")
+
+    assert ended.json == whole
+    assert ("was damaged; it begins anew" in ended.err) == told
+    assert search("office printer").notices == [BY_MEANING]
+
+
 class Hostile:
     """An object that makes a file when pickle reads it."""
 

@@ -279,6 +279,19 @@ def test_a_file_damaged_inside_is_whole_again_at_the_next_run(open_store, tmp_pa
     assert mended.get(make_candidate()) == read_page()
 
 
+def test_a_text_spoilt_in_the_file_is_a_miss_and_the_file_set_aside(open_store, notices, tmp_path):
+    store = open_store()
+    store.put(read_page())
+    store.close()
+    with sqlite3.connect(tmp_path / "pages.sqlite") as connection:
+        connection.execute("UPDATE page SET excerpt = CAST(x'ff' AS TEXT)")
+    connection.close()
+
+    assert open_store().get(make_candidate()) is None
+    assert (tmp_path / "pages.sqlite.damaged").exists()
+    assert [notice.stage for notice in notices] == ["store"]
+
+
 @given(st.binary(max_size=5000))
 def test_any_bytes_in_the_file_are_a_miss_at_worst(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("any") / "pages.sqlite"

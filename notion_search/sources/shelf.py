@@ -3,7 +3,6 @@
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from ..clock import utc_now
-from ..database import set_aside
+from ..database import is_damaged, set_aside
 from ..embed import Embedder
 from ..errors import SourceError
 from ..index import COMPLETE, EMBEDDED, Entry, Index
@@ -31,9 +30,7 @@ Answered = TypeVar("Answered")
 BATCH = 50  # files written at once: what a killed run loses
 BATCH_SIZE = 100_000  # bytes of them: some tenths of a second
 EMBED_BATCH = 16  # passages embedded at once: some tenths of a second
-# Shares of the time a search has: what is left when they are used up is for searching what there is.
-INDEX_SHARE = 0.6
-EMBED_SHARE = 0.8
+INDEX_SHARE = 0.75  # of the time there is for bringing an index up to date; the rest is for vectors
 WARNING_CAP = 10
 PAGE_LINK = "https://app.notion.com/p/"
 _EXPORTED = re.compile(r"\s*[0-9a-f]{32}\Z")
@@ -66,6 +63,7 @@ class Shelf:
         self._lock = threading.RLock()
         self._index: Index | None = None
         self._fresh = False
+        self._renewed = False
 
     @property
     def index(self) -> Index:
@@ -77,14 +75,18 @@ class Shelf:
 
     def state(self, embedder: str | None) -> State:
         """Return what the index holds now, without looking for changes."""
-        pages, passages = self.index.counts()
-        return State(
-            notes=pages,
-            passages=passages,
-            vectors=self.index.vectors(embedder) if embedder else 0,
-            updated=self.index.setting("updated"),
-            size=sum(path.stat().st_size for path in self._kept() if path.exists()),
-        )
+
+        def told(index: Index) -> State:
+            pages, passages = index.counts()
+            return State(
+                notes=pages,
+                passages=passages,
+                vectors=index.vectors(embedder) if embedder else 0,
+                updated=index.setting("updated"),
+                size=sum(path.stat().st_size for path in self._kept() if path.exists()),
+            )
+
+        return self._answered(told)
 
     def close(self) -> None:
         """Close the index."""
@@ -93,38 +95,49 @@ class Shelf:
                 self._index.close()
 
     def ask(self, question: Callable[[Index], Answered], embedder: Embedder | None, run: Run) -> Answered:
-        """Return what the index answers, brought up to date first; one that is damaged or cannot be kept is replaced.
+        """Return what the index answers, brought up to date first, which takes the time of the run at most.
 
-        Raises SourceError for a vault that cannot be read.
+        An index that is damaged or cannot be kept is replaced. Raises SourceError for a vault that cannot be read.
         """
+
+        def answered(index: Index) -> Answered:
+            self._refresh(embedder, run)
+            return question(index)
+
+        return self._answered(answered)
+
+    def _answered(self, question: Callable[[Index], Answered]) -> Answered:
         with self._lock:
             while True:
                 try:
-                    self._refresh(embedder, run)
                     return question(self.index)
+                except sqlite3.ProgrammingError:  # closed, for the run is over
+                    raise
                 except sqlite3.Error as error:
                     if not self._is_busy(error):
-                        self._recover(error, error.args[0] if error.args else "")
+                        self._recover(error, str(error), damaged=is_damaged(error))
                 except OSError as error:
-                    self._recover(error, error.strerror)
+                    self._recover(error, error.strerror, damaged=False)
 
     def _is_busy(self, error: sqlite3.Error) -> bool:
         """Whether another process writes what this one was to write, while there is something to be searched."""
         with suppress(sqlite3.Error):
-            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY and not self._fresh and self.index.counts()[0]:
+            code = getattr(error, "sqlite_errorcode", None)
+            if code == sqlite3.SQLITE_BUSY and not self._fresh and self.index.counts()[0]:
                 text = "another search is writing the index of the notes; this one searches what was in it before"
                 self._notify(Notice(stage="index", text=text))
                 self._fresh = True
                 return True
         return False
 
-    def _recover(self, error: Exception, reason: object) -> None:
+    def _recover(self, error: Exception, reason: object, *, damaged: bool) -> None:
         """Begin anew: in a new file where the old one is damaged, else in memory."""
         if self._store is None:
             raise SourceError(f"the vault cannot be indexed ({reason})") from error
         self.close()
         self._index, self._fresh = None, False
-        if type(error) is sqlite3.DatabaseError:
+        if damaged and not self._renewed:
+            self._renewed = True
             with suppress(OSError):
                 set_aside(self._store, self._notify, "this vault's notes")
                 return
@@ -136,15 +149,14 @@ class Shelf:
     def _refresh(self, embedder: Embedder | None, run: Run) -> None:
         if self._fresh:
             return
-        start, left = time.monotonic(), run.left()
-        changed = self._read(start + INDEX_SHARE * left, run)
+        changed = self._read(run.within(INDEX_SHARE))
         if changed:
             self.index.note("updated", utc_now().isoformat(timespec="seconds"))
         if embedder and self.index.setting(EMBEDDED) != embedder.name:
-            self._embed(embedder, start + EMBED_SHARE * left, run)
+            self._embed(embedder, run)
         self._fresh = True
 
-    def _read(self, until: float, run: Run) -> bool:
+    def _read(self, run: Run) -> bool:
         """Read what changed and forget what is gone; return whether there was anything."""
         index = self.index
         complete = index.setting(COMPLETE)
@@ -168,7 +180,7 @@ class Shelf:
             self._put(batch, listed, warnings)
             done += len(batch)
             run.emit(Indexed(what="notes", done=done, total=len(changed)))
-            if time.monotonic() > until and done < len(changed):
+            if not run.left() and done < len(changed):
                 text = f"{done} of {len(changed)} changed notes are indexed so far; the next run goes on from there, "
                 text += "and --timeout gives more"
                 self._notify(Notice(stage="index", text=text))
@@ -237,14 +249,14 @@ class Shelf:
         status = self.root.stat()
         return f"{status.st_size}-{status.st_mtime_ns}"
 
-    def _embed(self, embedder: Embedder, until: float, run: Run) -> None:
+    def _embed(self, embedder: Embedder, run: Run) -> None:
         missing = self.index.unembedded(embedder.name)
         done = 0
-        while done < len(missing) and time.monotonic() < until:
+        while done < len(missing) and run.left():
             part = missing[done : done + EMBED_BATCH]
             # Beside this thread, for the first waits for the encoder to be loaded.
             encoding = run.pace.submit(partial(embedder.encode, [text for _, text in part]), run)
-            codes = encoding.outcome(until)
+            codes = encoding.outcome(run.deadline)
             if isinstance(codes, Failure):
                 raise codes.error
             if isinstance(codes, Pending):
@@ -264,7 +276,7 @@ class Shelf:
 
     def text(self, id_: str) -> str | None:
         """Return the text of the note of this id as it is now, or None where this vault has none."""
-        path = self.index.file_of("vault", id_)
+        path = self._answered(lambda index: index.file_of("vault", id_))
         if path is None:
             return None
         for file in self._files([path], lambda _: None):

@@ -5,11 +5,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TypeVar
 
 from ..clock import utc_now
 from ..embed import EXTRA, Embedder
 from ..errors import EmbedderError, SourceError
-from ..index import Index
+from ..index import EMBEDDED, Index
 from ..lookup import Found, Lookup, Ranking
 from ..ranking import FLOOR
 from ..types import Candidate, Failure, Listing, Notice, Page, Pending, Plain, Ranked, Result, Run, Scope
@@ -18,8 +19,11 @@ from .equality import compiled
 from .shelf import Shelf
 
 SHOWN = 30  # candidates of one search
+UPDATE_SHARE = 0.8  # of a search's time for bringing the vaults up to date
+WAIT_SHARE = 0.5  # of what is then left for the query's vector; the rest is for searching
 EXCERPT_LENGTH = 200
 
+Answered = TypeVar("Answered")
 Allowed = Callable[[Mapping[str, Plain]], bool]
 
 
@@ -74,10 +78,9 @@ class VaultSource:
             shelf.close()
 
     def _any(self, run: Run) -> Sequence[Found]:
+        self._update(run)
         found = (
-            page
-            for shelf in self._shelves
-            for page in shelf.ask(lambda index: Lookup(index).some_page(), self._embedder, run)
+            page for shelf in self._shelves for page in self._ask(shelf, lambda kept: Lookup(kept).some_page(), run)
         )
         return list(found)[:1]
 
@@ -91,35 +94,29 @@ class VaultSource:
         def rank(index: Index) -> Ranking:
             return Lookup(index).rank(variant, limit=SHOWN, embedder=name, vector=vector, allowed=allowed)
 
-        rankings = [shelf.ask(rank, embedder, run) for shelf in self._shelves]
+        rankings = [self._ask(shelf, rank, run) for shelf in self._shelves]
         pages = sorted((page for ranking in rankings for page in ranking.pages), key=lambda page: -page.relevance)
         with self._lock:
             self._rankings[fold(variant)] = tuple(pages[:SHOWN])
-        run.emit(Ranked(text=self._closing(by_meaning=all(ranking.by_meaning for ranking in rankings))))
+        by_meaning = all(ranking.by_meaning for ranking in rankings)
+        run.emit(Ranked(text="ranked by meaning and words" if by_meaning else self._by_words(run)))
         return tuple(pages[:SHOWN])
 
     def _allowed(self, scope: Scope, run: Run) -> Allowed | None:
         if not scope.property_filter:
             return None
-        known = {name for shelf in self._shelves for name in shelf.ask(Index.property_names, self._embedder, run)}
+        known = {name for shelf in self._shelves for name in self._ask(shelf, Index.property_names, run)}
         return compiled(scope.property_filter, known)
 
     def _vector(self, variant: str, run: Run) -> bytes | None:
-        """Return the variant's vector: kept from an earlier run, else made while the vaults are brought up to date."""
+        """Bring the vaults up to date; return the variant's vector, kept from an earlier run or made meanwhile."""
         embedder = self._embedder
-        if embedder is None:
-            return None
-        with suppress(sqlite3.Error, OSError):
-            if kept := self._shelves[0].index.query_vector(embedder.name, variant):
-                return kept
-        encoding = run.pace.submit(partial(embedder.encode, [variant]), run)
-        try:
-            for shelf in self._shelves:
-                shelf.ask(lambda _: None, embedder, run)
-        except EmbedderError as error:
-            self._without_meaning(error, run)
-            return None
-        outcome = encoding.outcome(run.deadline)
+        kept = self._kept_vector(embedder, variant) if embedder else None
+        encoding = run.pace.submit(partial(embedder.encode, [variant]), run) if embedder and not kept else None
+        self._update(run)
+        if embedder is None or encoding is None:
+            return kept
+        outcome = encoding.outcome(run.within(WAIT_SHARE).deadline)
         if isinstance(outcome, Failure):
             self._without_meaning(outcome.error, run)
             return None
@@ -129,17 +126,38 @@ class VaultSource:
             self._shelves[0].index.put_query_vector(embedder.name, variant, outcome[0], utc_now().isoformat())
         return outcome[0]
 
+    def _kept_vector(self, embedder: Embedder, variant: str) -> bytes | None:
+        with suppress(sqlite3.Error, OSError):
+            return self._shelves[0].index.query_vector(embedder.name, embedder.width, variant)
+        return None
+
+    def _update(self, run: Run) -> None:
+        """Bring the vaults up to date, each in its part of the time."""
+        stage = run.within(UPDATE_SHARE)
+        for place, shelf in enumerate(self._shelves):
+            part = stage.within(1 / (len(self._shelves) - place))
+            try:
+                shelf.ask(lambda _: None, self._embedder, part)
+            except EmbedderError as error:
+                self._without_meaning(error, run)
+                shelf.ask(lambda _: None, None, part)
+
+    def _ask(self, shelf: Shelf, question: Callable[[Index], Answered], run: Run) -> Answered:
+        return shelf.ask(question, self._embedder, run.within(UPDATE_SHARE))
+
     def _without_meaning(self, error: Exception, run: Run) -> None:
         with self._lock:
             told, self._embedder = self._embedder is None, None
         if not told:
             run.notify(Notice(stage="search", text=f"{error}; ranking by words"))
 
-    def _closing(self, *, by_meaning: bool) -> str:
-        if by_meaning:
-            return "ranked by meaning and words"
-        if self._embedder is None:
+    def _by_words(self, run: Run) -> str:
+        """Return why the ranking was by words alone."""
+        embedder = self._embedder
+        if embedder is None:
             return f"ranked by words; to rank by meaning too: {EXTRA}"
+        if all(self._ask(shelf, lambda kept: kept.setting(EMBEDDED), run) == embedder.name for shelf in self._shelves):
+            return "ranked by words: the sentence encoder was not ready in time, and --timeout gives more"
         return "ranked by words: not every passage has its vector yet"
 
 
