@@ -140,17 +140,17 @@ def test_vectors_of_another_encoder_are_never_ranked_with(search, kept, outside)
 
 
 def test_until_every_passage_has_its_vector_notes_are_ranked_by_words(search, vault, kept):
-    for number in range(300):
+    for number in range(150):
         text = "\n\n".join(f"Paragraph {part} of note {number}. " + "Many words follow. " * 20 for part in range(5))
         (vault / f"n{number}.md").write_text(text, encoding="utf-8")
 
-    ended = search("office printer", "--timeout", "12")
+    ended = search("office printer", "--timeout", "6")
 
     assert ended.json[0]["id"] == "printer.md"
     assert "new passages have their vectors" in ended.err or "changed notes are indexed so far" in ended.err
     assert ended.notices[-1] == "notion-search: ranked by words: not every passage has its vector yet"
     some = vectors(kept)
-    ended = search("office printer", "--timeout", "120")
+    ended = search("office printer", "--timeout", "600")
     assert ended.notices == [BY_MEANING]
     assert vectors(kept) > some
 
