@@ -3,7 +3,7 @@
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -54,10 +54,12 @@ class PageStore:
     def get(self, page: Candidate) -> Candidate | None:
         """Return the page as it was read at this very edit, or None."""
         row = self._try(
-            lambda connection: connection.execute(
-                "SELECT excerpt, opening FROM page WHERE source = ? AND id = ? AND edited = ? AND NOT unread",
-                (page.source, page.id, page.edited),
-            ).fetchone()
+            lambda connection: _texts(
+                connection.execute(
+                    "SELECT excerpt, opening FROM page WHERE source = ? AND id = ? AND edited = ? AND NOT unread",
+                    (page.source, page.id, page.edited),
+                )
+            )
         )
         return replace(page, read=True, excerpt=row[0], opening=row[1]) if row else None
 
@@ -79,10 +81,12 @@ class PageStore:
     def text(self, page: Candidate) -> str | None:
         """Return the whole text of the page at this very edit, or None."""
         row = self._try(
-            lambda connection: connection.execute(
-                "SELECT text FROM page WHERE source = ? AND id = ? AND edited = ?",
-                (page.source, page.id, page.edited),
-            ).fetchone()
+            lambda connection: _texts(
+                connection.execute(
+                    "SELECT text FROM page WHERE source = ? AND id = ? AND edited = ? AND text IS NOT NULL",
+                    (page.source, page.id, page.edited),
+                )
+            )
         )
         return row[0] if row else None
 
@@ -180,3 +184,13 @@ class PageStore:
                 return
         reason = error.strerror if isinstance(error, OSError) else str(error)
         self._notify(Notice(stage="store", text=f"{WHAT} cannot be kept at {self._path} ({reason})"))
+
+
+def _texts(rows: Iterable[Sequence[object]]) -> tuple[str, ...] | None:
+    """Return the first row, or None where there is none. Raises sqlite3.DatabaseError for values that are no texts."""
+    for row in rows:
+        texts = tuple(value for value in row if isinstance(value, str))
+        if len(texts) < len(row):
+            raise sqlite3.DatabaseError("a text was kept, and this is none")
+        return texts
+    return None
